@@ -1,0 +1,3 @@
+//! The `tamarack` command.
+
+fn main() {}

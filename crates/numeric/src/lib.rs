@@ -1,0 +1,1 @@
+//! Multifrontal numeric factorization.

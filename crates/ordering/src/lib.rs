@@ -1,0 +1,1 @@
+//! Fill-reducing orderings: minimum degree family, RCM.

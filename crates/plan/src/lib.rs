@@ -1,0 +1,1 @@
+//! What a factorization will cost and where everything goes, as data.

@@ -1,0 +1,1 @@
+//! Triangular solves, refinement, condition estimates.

@@ -1,0 +1,1 @@
+//! Readers and writers of matrix, vector and permutation files.

@@ -1,0 +1,26 @@
+//! Symmetric sparse matrices: storage, permutations, file formats and model problems.
+//!
+//! The central object is [`SymmetricCsc`], the lower triangle of a real symmetric matrix in
+//! compressed sparse columns: rows sorted within each column, the diagonal present and therefore
+//! first. Its structure alone is a [`Pattern`], which is shared (`Arc`) by every matrix that has it.
+//!
+//! Two numberings of the unknowns exist, and the types [`UserIdx`] and [`ElimIdx`] keep them apart:
+//! the *user order* of the input and the *elimination order* after the fill-reducing permutation.
+
+mod index;
+mod pattern;
+mod permutation;
+mod scalar;
+mod symmetric;
+mod triplets;
+
+pub mod interop;
+pub mod io;
+pub mod models;
+
+pub use index::{ElimIdx, IndexLike, UserIdx};
+pub use pattern::{Pattern, StructureError};
+pub use permutation::{Permutation, PermutationError};
+pub use scalar::Scalar;
+pub use symmetric::SymmetricCsc;
+pub use triplets::{Duplicates, TripletError, Triplets};

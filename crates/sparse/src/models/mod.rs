@@ -1,0 +1,1 @@
+//! Model problems, deterministic to the bit.

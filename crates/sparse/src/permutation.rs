@@ -1,0 +1,167 @@
+//! Permutations between user order and elimination order.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{ElimIdx, IndexLike, UserIdx};
+
+/// A permutation of the unknowns, with its inverse.
+///
+/// `user(k)` is the unknown eliminated at step `k`; `elim(i)` is the step at which unknown `i` is
+/// eliminated. The permuted matrix is `(P A Pᵀ)[k, l] = A[user(k), user(l)]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<u32>", into = "Vec<u32>")]
+pub struct Permutation {
+    to_user: Vec<u32>,
+    to_elim: Vec<u32>,
+}
+
+/// Why a list is not a permutation of `0..n`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PermutationError {
+    /// The list has the wrong number of items.
+    #[error("the permutation has {found} items, the matrix has order {expected}")]
+    Length {
+        /// Items in the list.
+        found: usize,
+        /// Order of the matrix.
+        expected: usize,
+    },
+    /// An item is negative or at least `n`.
+    #[error("item {position} of the permutation is outside 0..{n}")]
+    OutOfRange {
+        /// Position in the list, from 0.
+        position: usize,
+        /// Length of the list.
+        n: usize,
+    },
+    /// An item occurs twice.
+    #[error("item {position} of the permutation, {index}, occurs before")]
+    Repeated {
+        /// Position of the second occurrence, from 0.
+        position: usize,
+        /// The item.
+        index: u32,
+    },
+}
+
+impl Permutation {
+    /// The identity of length `n`.
+    pub fn identity(n: usize) -> Self {
+        let to_user: Vec<u32> = (0..n as u32).collect();
+        Self {
+            to_elim: to_user.clone(),
+            to_user,
+        }
+    }
+
+    /// From the list of user indices in order of elimination (indices from 0, length n).
+    pub fn from_elimination_order<I: IndexLike>(order: &[I]) -> Result<Self, PermutationError> {
+        let n = order.len();
+        let mut to_elim = vec![u32::MAX; n];
+        let mut to_user = Vec::with_capacity(n);
+        for (position, index) in order.iter().enumerate() {
+            let index = match index.to_index() {
+                Some(i) if i < n as u64 && i < u64::from(u32::MAX) => i as u32,
+                _ => return Err(PermutationError::OutOfRange { position, n }),
+            };
+            if to_elim[index as usize] != u32::MAX {
+                return Err(PermutationError::Repeated { position, index });
+            }
+            to_elim[index as usize] = position as u32;
+            to_user.push(index);
+        }
+        Ok(Self { to_user, to_elim })
+    }
+
+    /// Number of unknowns.
+    pub fn len(&self) -> usize {
+        self.to_user.len()
+    }
+
+    /// Whether there are no unknowns.
+    pub fn is_empty(&self) -> bool {
+        self.to_user.is_empty()
+    }
+
+    /// The unknown eliminated at a step.
+    pub fn user(&self, k: ElimIdx) -> UserIdx {
+        UserIdx(self.to_user[k.get()])
+    }
+
+    /// The step at which an unknown is eliminated.
+    pub fn elim(&self, i: UserIdx) -> ElimIdx {
+        ElimIdx(self.to_elim[i.get()])
+    }
+
+    /// User indices in order of elimination, length n.
+    pub fn user_of_elim(&self) -> &[u32] {
+        &self.to_user
+    }
+
+    /// Elimination positions in user order, length n.
+    pub fn elim_of_user(&self) -> &[u32] {
+        &self.to_elim
+    }
+
+    /// Reorders the elimination: step `k` of the result eliminates what was step `order[k]`.
+    pub fn then(&self, order: &Permutation) -> Result<Self, PermutationError> {
+        if order.len() != self.len() {
+            return Err(PermutationError::Length {
+                found: order.len(),
+                expected: self.len(),
+            });
+        }
+        let to_user: Vec<u32> = order
+            .to_user
+            .iter()
+            .map(|&k| self.to_user[k as usize])
+            .collect();
+        Self::from_elimination_order(&to_user)
+    }
+}
+
+impl TryFrom<Vec<u32>> for Permutation {
+    type Error = PermutationError;
+    fn try_from(order: Vec<u32>) -> Result<Self, PermutationError> {
+        Self::from_elimination_order(&order)
+    }
+}
+
+impl From<Permutation> for Vec<u32> {
+    fn from(p: Permutation) -> Self {
+        p.to_user
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_directions_agree() {
+        let p = Permutation::from_elimination_order(&[2usize, 0, 1]).unwrap();
+        assert_eq!(p.user(ElimIdx(0)), UserIdx(2));
+        assert_eq!(p.elim(UserIdx(2)), ElimIdx(0));
+        let q = p
+            .then(&Permutation::from_elimination_order(&[1usize, 2, 0]).unwrap())
+            .unwrap();
+        assert_eq!(q.user_of_elim(), &[0, 1, 2]);
+    }
+
+    #[test]
+    fn rejects_what_is_no_permutation() {
+        use PermutationError as E;
+        let bad = |o: &[i64]| Permutation::from_elimination_order(o).unwrap_err();
+        assert_eq!(bad(&[0, 2]), E::OutOfRange { position: 1, n: 2 });
+        assert_eq!(bad(&[-1]), E::OutOfRange { position: 0, n: 1 });
+        assert_eq!(
+            bad(&[1, 1]),
+            E::Repeated {
+                position: 1,
+                index: 1
+            }
+        );
+    }
+}

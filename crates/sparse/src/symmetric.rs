@@ -1,0 +1,123 @@
+//! The lower triangle of a symmetric matrix, pattern and values.
+
+use std::sync::Arc;
+
+use crate::pattern::check_len;
+use crate::{IndexLike, Pattern, Scalar, StructureError};
+
+/// Lower triangle of a real symmetric matrix in compressed sparse columns, in user order.
+///
+/// The structure is a shared [`Pattern`]; `values[k]` belongs to `row_idx[k]`. Values may be any
+/// numbers, NaN included: the factorization reports them where they do harm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SymmetricCsc<T> {
+    pattern: Arc<Pattern>,
+    values: Vec<T>,
+}
+
+impl<T: Scalar> SymmetricCsc<T> {
+    /// Checks and copies a lower triangle: `col_ptr` of length `n + 1`, `row_idx` and `values` of
+    /// length `col_ptr[n]`, rows sorted within each column, diagonal present, indices from 0.
+    ///
+    /// Unsorted, duplicate or upper entries go through [`Triplets`](crate::Triplets).
+    pub fn lower<P: IndexLike, I: IndexLike>(
+        n: usize,
+        col_ptr: &[P],
+        row_idx: &[I],
+        values: &[T],
+    ) -> Result<Self, StructureError> {
+        let pattern = Pattern::lower(n, col_ptr, row_idx)?;
+        Self::new(pattern.shared(), values.to_vec())
+    }
+
+    /// Joins a pattern with values, one for each entry of the pattern in its order.
+    pub fn new(pattern: Arc<Pattern>, values: Vec<T>) -> Result<Self, StructureError> {
+        check_len("values", values.len(), pattern.nnz_lower())?;
+        Ok(Self { pattern, values })
+    }
+
+    /// The same pattern with other values.
+    pub fn with_values(&self, values: Vec<T>) -> Result<Self, StructureError> {
+        Self::new(self.pattern.clone(), values)
+    }
+
+    /// Order of the matrix.
+    pub fn n(&self) -> usize {
+        self.pattern.n()
+    }
+
+    /// The structure.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    /// Values of the lower triangle, column after column, length `nnz_lower`.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// Values, to be overwritten in place by the next Newton or time step.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+
+    /// Rows and values of column `j`, from the diagonal down.
+    pub fn column(&self, j: usize) -> (&[u32], &[T]) {
+        let range = self.pattern.range(j);
+        (&self.pattern.row_idx()[range.clone()], &self.values[range])
+    }
+
+    /// Diagonal entries, length n.
+    pub fn diagonal(&self) -> impl ExactSizeIterator<Item = T> + '_ {
+        (0..self.n()).map(|j| self.values[self.pattern.range(j).start])
+    }
+
+    /// `y = A x` for one vector; both of length n, user order.
+    ///
+    /// # Panics
+    /// If a slice does not have length n.
+    pub fn matvec(&self, x: &[T], y: &mut [T]) {
+        assert_eq!(x.len(), self.n());
+        assert_eq!(y.len(), self.n());
+        y.fill(T::ZERO);
+        for j in 0..self.n() {
+            let (rows, values) = self.column(j);
+            let (xj, mut yj) = (x[j], values[0] * x[j]);
+            for (&i, &v) in rows.iter().zip(values).skip(1) {
+                y[i as usize] += v * xj;
+                yj += v * x[i as usize];
+            }
+            y[j] += yj;
+        }
+    }
+
+    /// `‖A‖∞`, the largest row sum of absolute values, equal to `‖A‖₁` here.
+    pub fn norm_inf(&self) -> f64 {
+        let mut sums = vec![0.0f64; self.n()];
+        for j in 0..self.n() {
+            let (rows, values) = self.column(j);
+            for (&i, &v) in rows.iter().zip(values) {
+                let v = v.to_f64().abs();
+                sums[j] += v;
+                if i as usize != j {
+                    sums[i as usize] += v;
+                }
+            }
+        }
+        sums.into_iter()
+            .fold(0.0, |m, s| if s <= m { m } else { s })
+    }
+
+    /// The matrix in another precision, values rounded to nearest.
+    pub fn cast<U: Scalar>(&self) -> SymmetricCsc<U> {
+        let values = self
+            .values
+            .iter()
+            .map(|v| U::from_f64(v.to_f64()))
+            .collect();
+        SymmetricCsc {
+            pattern: self.pattern.clone(),
+            values,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Where factor panels live.

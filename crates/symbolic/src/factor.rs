@@ -1,0 +1,134 @@
+//! The symbolic factor: supernodes, their structures, the assembly tree, the entry map.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use tamarack_sparse::Permutation;
+
+/// Marks the absence of a parent.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Structure of the Cholesky factor `L` of `P A Pᵀ`, as a postordered forest of supernodes.
+///
+/// Supernode `s` owns the contiguous columns [`columns(s)`](Self::columns); children come before
+/// their parent, every subtree is contiguous, and siblings stand in the order in which their
+/// update matrices are to be added. All rows are in elimination order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SymbolicFactor {
+    /// Fill-reducing ordering followed by the postorder; length n.
+    pub(crate) permutation: Permutation,
+    /// First column of each supernode, and n; length `supernodes + 1`.
+    pub(crate) super_ptr: Vec<u32>,
+    /// Parent supernode or `NONE`; length `supernodes`.
+    pub(crate) parent: Vec<u32>,
+    /// Offsets into `children`; length `supernodes + 1`.
+    pub(crate) child_ptr: Vec<u32>,
+    /// Children of every supernode, increasing.
+    pub(crate) children: Vec<u32>,
+    /// Offsets into `rows` and `relative`; length `supernodes + 1`.
+    pub(crate) row_ptr: Vec<u64>,
+    /// Rows below the diagonal block, increasing.
+    pub(crate) rows: Vec<u32>,
+    /// Position of each of `rows` in the parent's front (0 for its first pivot).
+    pub(crate) relative: Vec<u32>,
+    /// Offsets into the entry map, by column; length `n + 1`.
+    pub(crate) entry_ptr: Vec<u64>,
+    /// Position of the entry in the values of the user's matrix.
+    pub(crate) entry_src: Vec<u64>,
+    /// Row of the entry as a position in its front.
+    pub(crate) entry_row: Vec<u32>,
+    /// Counts.
+    pub(crate) stats: Stats,
+}
+
+/// Exact counts of a symbolic factor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stats {
+    /// Entries of the lower triangle of A.
+    pub nnz_a: u64,
+    /// Entries of L, diagonal included, without amalgamation's zeros.
+    pub nnz_l: u64,
+    /// Operations of the factorization: Σ over columns of nnz(L column)², without amalgamation.
+    pub flops: u128,
+    /// Entries of the trapezoids kept: `nnz_l` and amalgamation's zeros.
+    pub nnz_l_stored: u64,
+    /// Σ over columns of (stored entries of the column)².
+    pub flops_stored: u128,
+    /// Supernodes before amalgamation.
+    pub fundamental_supernodes: u64,
+}
+
+/// Entries of A that fall into one column of a front.
+#[derive(Clone, Copy, Debug)]
+pub struct Entries<'a> {
+    /// Positions in the values of the user's matrix.
+    pub src: &'a [u64],
+    /// Rows as positions in the front, same length; the column itself is a pivot column.
+    pub row: &'a [u32],
+}
+
+impl SymbolicFactor {
+    /// Order of the matrix.
+    pub fn n(&self) -> usize {
+        self.permutation.len()
+    }
+
+    /// User order to elimination order, the postorder included.
+    pub fn permutation(&self) -> &Permutation {
+        &self.permutation
+    }
+
+    /// Counts.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// Number of supernodes.
+    pub fn supernodes(&self) -> usize {
+        self.parent.len()
+    }
+
+    /// Pivot columns of supernode `s`, elimination order.
+    pub fn columns(&self, s: usize) -> Range<usize> {
+        self.super_ptr[s] as usize..self.super_ptr[s + 1] as usize
+    }
+
+    /// Number of pivot columns of supernode `s`.
+    pub fn npiv(&self, s: usize) -> usize {
+        (self.super_ptr[s + 1] - self.super_ptr[s]) as usize
+    }
+
+    /// Number of rows below the diagonal block of supernode `s`.
+    pub fn nupd(&self, s: usize) -> usize {
+        (self.row_ptr[s + 1] - self.row_ptr[s]) as usize
+    }
+
+    /// Rows below the diagonal block of `s`, elimination order, increasing; length `nupd(s)`.
+    pub fn rows(&self, s: usize) -> &[u32] {
+        &self.rows[self.row_ptr[s] as usize..self.row_ptr[s + 1] as usize]
+    }
+
+    /// Where each of [`rows(s)`](Self::rows) stands in the parent's front; length `nupd(s)`.
+    pub fn relative(&self, s: usize) -> &[u32] {
+        &self.relative[self.row_ptr[s] as usize..self.row_ptr[s + 1] as usize]
+    }
+
+    /// Parent of `s` in the assembly tree: the owner of its first row below the diagonal block.
+    pub fn parent(&self, s: usize) -> Option<usize> {
+        (self.parent[s] != NONE).then(|| self.parent[s] as usize)
+    }
+
+    /// Children of `s`, increasing.
+    pub fn children(&self, s: usize) -> &[u32] {
+        &self.children[self.child_ptr[s] as usize..self.child_ptr[s + 1] as usize]
+    }
+
+    /// Entries of A in pivot column `j` (elimination order, `0..n`).
+    pub fn entries(&self, j: usize) -> Entries<'_> {
+        let range = self.entry_ptr[j] as usize..self.entry_ptr[j + 1] as usize;
+        Entries {
+            src: &self.entry_src[range.clone()],
+            row: &self.entry_row[range],
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Sparse direct solver for large symmetric positive definite systems.
