@@ -1,1 +1,3 @@
 //! Multifrontal numeric factorization.
+mod team;
+pub use team::Team;

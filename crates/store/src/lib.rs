@@ -1,1 +1,8 @@
-//! Where factor panels live.
+//! Where factor panels and working memory live.
+//!
+//! In core there is one kind of place, the [`Arena`]: a block of numbers taken from the operating
+//! system once, with huge pages where they are offered, and handed out by offset as the plan says.
+
+mod arena;
+
+pub use arena::{Arena, Element, StoreError};

@@ -1,0 +1,274 @@
+//! A team of threads that shares the work of one loop at a time.
+//!
+//! The caller is always a member and never waits for a member that has not come: members that are
+//! asleep or whose core is busy simply take no share. So a loop ends even if the caller does all
+//! of it, two callers cannot block each other, and a neighbour's load costs its share of the
+//! machine and no more. Starting and ending a loop allocates nothing, which no general thread pool
+//! promises; `docs/decisions/0002-team.md` has the comparison.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// Spins before a member goes to sleep: about 20 to 50 µs, the time between two loops of a front.
+const SPINS: u32 = 4000;
+
+/// Threads that work together on loops; the thread that starts a loop is one of them.
+#[derive(Debug)]
+pub struct Team {
+    shared: Arc<Shared>,
+    helpers: Vec<JoinHandle<()>>,
+    /// Held while a loop runs with helpers.
+    running: Mutex<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    /// Signals helpers: a job was posted, or the team ends.
+    posted: Condvar,
+    /// Signals the caller: the last helper has left the job.
+    left: Condvar,
+    /// Number of jobs posted so far; read without the lock while spinning.
+    epoch: AtomicU64,
+    /// Helpers inside the job; written under the lock, read without it while spinning.
+    active: AtomicUsize,
+    panicked: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    job: Option<Job>,
+    epoch: u64,
+    stop: bool,
+}
+
+/// A borrowed closure whose lifetime the poster guards: see [`Team::run`].
+#[derive(Clone, Copy, Debug)]
+struct Job(*const (dyn Fn(usize) + Sync));
+// SAFETY: the closure is `Sync`, and `Team::run` keeps it alive until no helper holds it.
+unsafe impl Send for Job {}
+
+impl Team {
+    /// A team of `threads` members, the caller included; 0 counts as 1.
+    ///
+    /// Fewer are taken where the operating system refuses threads; see [`size`](Self::size).
+    pub fn new(threads: usize) -> Self {
+        let shared = Arc::new(Shared {
+            state: Mutex::default(),
+            posted: Condvar::new(),
+            left: Condvar::new(),
+            epoch: AtomicU64::new(0),
+            active: AtomicUsize::new(0),
+            panicked: AtomicBool::new(false),
+        });
+        let helpers = (1..threads)
+            .map_while(|member| {
+                let shared = shared.clone();
+                let name = format!("tamarack-{member}");
+                std::thread::Builder::new()
+                    .name(name)
+                    .spawn(move || help(&shared, member))
+                    .ok()
+            })
+            .collect();
+        Self {
+            shared,
+            helpers,
+            running: Mutex::new(()),
+        }
+    }
+
+    /// Number of members, the caller included.
+    pub fn size(&self) -> usize {
+        self.helpers.len() + 1
+    }
+
+    /// Calls `work(member)` on the calling thread (member 0) and on every member that is free.
+    ///
+    /// Each member number below [`size`](Self::size) is used at most once at a time. `work` must
+    /// get everything done even if only member 0 comes. Returns when all who came have returned.
+    ///
+    /// # Panics
+    /// If `work` panics on any member.
+    pub fn run(&self, work: &(dyn Fn(usize) + Sync)) {
+        let alone = self.helpers.is_empty();
+        let guard = if alone {
+            None
+        } else {
+            self.running.try_lock().ok()
+        };
+        let Some(_guard) = guard else {
+            return work(0);
+        };
+        self.shared.post(work);
+        let own = catch_unwind(AssertUnwindSafe(|| work(0)));
+        self.shared.withdraw();
+        let helper_panicked = self.shared.panicked.swap(false, Ordering::Relaxed);
+        if let Err(panic) = own {
+            resume_unwind(panic);
+        }
+        assert!(!helper_panicked, "a member of the team panicked");
+    }
+
+    /// Calls `body(i, member)` once for every `i` in `0..count`, in any order, `i` handed out in
+    /// increasing order.
+    pub fn for_each(&self, count: usize, body: impl Fn(usize, usize) + Sync) {
+        if count <= 1 || self.helpers.is_empty() {
+            return (0..count).for_each(|i| body(i, 0));
+        }
+        let next = AtomicUsize::new(0);
+        self.run(&|member| {
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                if i >= count {
+                    break;
+                }
+                body(i, member);
+            }
+        });
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        self.shared.lock().stop = true;
+        self.shared.epoch.fetch_add(1, Ordering::Release);
+        self.shared.posted.notify_all();
+        for helper in self.helpers.drain(..) {
+            // A helper catches the panics of its jobs, so it has none of its own to report.
+            let _ = helper.join();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under this lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn post(&self, work: &(dyn Fn(usize) + Sync)) {
+        // SAFETY: only the lifetime changes; `withdraw` returns before `work` can end.
+        let job: *const (dyn Fn(usize) + Sync) = unsafe {
+            std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const (dyn Fn(usize) + Sync)>(
+                work,
+            )
+        };
+        let mut state = self.lock();
+        state.job = Some(Job(job));
+        state.epoch += 1;
+        self.epoch.store(state.epoch, Ordering::Release);
+        drop(state);
+        self.posted.notify_all();
+    }
+
+    /// Takes the job back and waits for the helpers that are in it.
+    fn withdraw(&self) {
+        self.lock().job = None;
+        // Nobody can join any more, so `active` only falls.
+        if spin_until(|| self.active.load(Ordering::Acquire) == 0) {
+            return;
+        }
+        let mut state = self.lock();
+        while self.active.load(Ordering::Acquire) > 0 {
+            state = self
+                .left
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+fn spin_until(done: impl Fn() -> bool) -> bool {
+    for _ in 0..SPINS {
+        if done() {
+            return true;
+        }
+        std::hint::spin_loop();
+    }
+    false
+}
+
+/// Life of a helper: wait for a job that was not seen before, join it, leave it.
+fn help(shared: &Shared, member: usize) {
+    let mut seen = 0;
+    loop {
+        spin_until(|| shared.epoch.load(Ordering::Acquire) != seen);
+        let mut state = shared.lock();
+        while !state.stop && (state.job.is_none() || state.epoch == seen) {
+            seen = state.epoch; // a job that was withdrawn before we came
+            state = shared
+                .posted
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        let Some(job) = state.job.filter(|_| !state.stop) else {
+            return;
+        };
+        seen = state.epoch;
+        shared.active.fetch_add(1, Ordering::Relaxed);
+        drop(state);
+        // SAFETY: `active` was raised under the lock while the job was posted, and `withdraw`
+        // keeps the poster, hence the closure, until `active` is back to zero.
+        let work = unsafe { &*job.0 };
+        if catch_unwind(AssertUnwindSafe(|| work(member))).is_err() {
+            shared.panicked.store(true, Ordering::Relaxed);
+        }
+        let state = shared.lock();
+        if shared.active.fetch_sub(1, Ordering::Release) == 1 {
+            shared.left.notify_all();
+        }
+        drop(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_index_once() {
+        let team = Team::new(4);
+        for count in [0, 1, 2, 1000] {
+            let hits: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+            for _ in 0..50 {
+                team.for_each(count, |i, member| {
+                    assert!(member < 4);
+                    hits[i].fetch_add(1, Ordering::Relaxed);
+                });
+            }
+            assert!(hits.iter().all(|h| h.load(Ordering::Relaxed) == 50));
+        }
+    }
+
+    #[test]
+    fn two_callers_do_not_wait_for_each_other() {
+        let team = Team::new(3);
+        let done = AtomicUsize::new(0);
+        team.for_each(8, |_, _| {
+            team.for_each(100, |_, _| {
+                done.fetch_add(1, Ordering::Relaxed);
+            });
+        });
+        assert_eq!(done.load(Ordering::Relaxed), 800);
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_and_the_team_goes_on() {
+        let team = Team::new(2);
+        for bad in 0..20 {
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                team.for_each(20, |i, _| assert!(i != bad, "on purpose"));
+            }));
+            assert!(outcome.is_err());
+        }
+        team.for_each(5, |_, _| {});
+    }
+
+    #[test]
+    fn zero_threads_is_one() {
+        assert_eq!(Team::new(0).size(), 1);
+    }
+}
