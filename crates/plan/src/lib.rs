@@ -1,1 +1,22 @@
 //! What a factorization will cost and where everything goes, as data.
+//!
+//! From a [`SymbolicFactor`](tamarack_symbolic::SymbolicFactor), a [`Machine`] and [`PlanOptions`]
+//! comes a [`FactorPlan`]: bytes, flops and predicted seconds, the subtrees that threads take as
+//! whole tasks, and the place of every panel and update matrix. Nothing numerical, no device and no
+//! file is seen here, and the same input gives the same plan.
+
+mod cost;
+mod cut;
+mod error;
+mod machine;
+mod memory;
+mod places;
+mod plan;
+mod report;
+
+pub use cost::{front_assembly_bytes, front_flops};
+pub use error::PlanError;
+pub use machine::{FrontRates, Machine};
+pub use memory::MemoryUse;
+pub use plan::{FactorPlan, PlanOptions, Precision, Subtree, UpdatePlace};
+pub use report::Bytes;

@@ -123,6 +123,24 @@ impl SymbolicFactor {
         &self.children[self.child_ptr[s] as usize..self.child_ptr[s + 1] as usize]
     }
 
+    /// Bytes of all its arrays.
+    pub fn heap_bytes(&self) -> u64 {
+        fn of<T>(list: &[T]) -> u64 {
+            size_of_val(list) as u64
+        }
+        2 * of(self.permutation.user_of_elim())
+            + of(&self.super_ptr)
+            + of(&self.parent)
+            + of(&self.child_ptr)
+            + of(&self.children)
+            + of(&self.row_ptr)
+            + of(&self.rows)
+            + of(&self.relative)
+            + of(&self.entry_ptr)
+            + of(&self.entry_src)
+            + of(&self.entry_row)
+    }
+
     /// Entries of A in pivot column `j` (elimination order, `0..n`).
     pub fn entries(&self, j: usize) -> Entries<'_> {
         let range = self.entry_ptr[j] as usize..self.entry_ptr[j + 1] as usize;

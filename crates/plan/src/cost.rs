@@ -1,0 +1,41 @@
+//! Operations and bytes of one front, and the seconds they will take.
+
+use crate::machine::FrontRates;
+
+/// Operations to eliminate `npiv` pivots of a front with `nupd` rows below them: Σ over its columns
+/// of (entries of the column)², the count that CHOLMOD prints.
+pub fn front_flops(npiv: usize, nupd: usize) -> u128 {
+    let squares = |m: u128| m * (m + 1) * (2 * m + 1) / 6; // 1² + … + m²
+    squares((npiv + nupd) as u128) - squares(nupd as u128)
+}
+
+/// Numbers moved to assemble a front's update matrix and to add it to the parent: written, read
+/// and written again there, and read once as the source. Times the size of a number, in bytes.
+pub fn front_assembly_bytes(nupd: usize, value_bytes: usize) -> u64 {
+    let half = (nupd as u64) * (nupd as u64 + 1) / 2;
+    4 * half * value_bytes as u64
+}
+
+/// Predicted seconds of one front on one thread.
+pub(crate) fn front_secs(rates: &FrontRates, value_bytes: usize, npiv: usize, nupd: usize) -> f64 {
+    let panel = (npiv * nupd + npiv * (npiv + 1) / 2) * value_bytes;
+    rates.overhead_secs
+        + npiv as f64 * rates.per_pivot_secs
+        + panel as f64 * rates.per_panel_byte_secs
+        + front_assembly_bytes(nupd, value_bytes) as f64 * rates.per_assembly_byte_secs
+        + front_flops(npiv, nupd) as f64 * rates.per_flop_secs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flops_are_sums_of_squares() {
+        assert_eq!(front_flops(0, 5), 0);
+        assert_eq!(front_flops(1, 4), 25);
+        assert_eq!(front_flops(3, 2), 25 + 16 + 9);
+        // No overflow where a front alone has 10^11 entries.
+        assert!(front_flops(400_000, 0) > 2u128 * 10u128.pow(16));
+    }
+}

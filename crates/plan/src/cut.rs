@@ -1,0 +1,120 @@
+//! The cut of the assembly tree into subtrees that threads take as whole tasks.
+//!
+//! Geist and Ng 1989: begin with the roots; while the subtrees, taken largest first by whoever is
+//! free, do not balance, replace the largest by its children. What is above the cut, the top, is
+//! walked in postorder by all threads together. One thread gets the whole tree and no top, so it
+//! needs the least memory. Cost: O((roots + top) log) after the subtree sums.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use tamarack_symbolic::SymbolicFactor;
+
+/// Idle share of the threads' time in the subtrees that is accepted.
+const IMBALANCE: f64 = 0.05;
+
+/// Share of the whole work below which a subtree is not cut further.
+const SMALLEST: f64 = 1e-4;
+
+/// A subtree by its predicted seconds; ties go to the smaller root.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Candidate {
+    secs: f64,
+    root: u32,
+}
+
+impl Eq for Candidate {}
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.secs
+            .total_cmp(&other.secs)
+            .then(other.root.cmp(&self.root))
+    }
+}
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Roots of the subtrees, largest predicted time first, and the supernodes above them in postorder.
+pub(crate) fn cut(
+    symbolic: &SymbolicFactor,
+    front_secs: &[f64],
+    subtree_secs: &[f64],
+    threads: usize,
+) -> (Vec<u32>, Vec<u32>) {
+    let count = symbolic.supernodes() as u32;
+    let candidate = |root: u32| Candidate {
+        secs: subtree_secs[root as usize],
+        root,
+    };
+    let roots = (0..count).filter(|&s| symbolic.parent(s as usize).is_none());
+    let mut heap: BinaryHeap<Candidate> = roots.map(candidate).collect();
+    let mut top = Vec::new();
+    let mut top_secs = 0.0;
+    let total: f64 = heap.iter().map(|c| c.secs).sum();
+    while let Some(&largest) = heap.peek() {
+        if threads == 1 {
+            break;
+        }
+        let share = (total - top_secs) / threads as f64;
+        let limit = share * (1.0 + IMBALANCE);
+        // Graham 1969: list scheduling ends by share + (1 - 1/threads)·largest. The schedule itself
+        // is computed only while there are few tasks, when that bound is far from sharp.
+        let bounded = share + (1.0 - 1.0 / threads as f64) * largest.secs <= limit;
+        let few = heap.len() <= 64 * threads;
+        let balanced =
+            bounded || (few && largest.secs <= limit && makespan(&heap, threads) <= limit);
+        if balanced || largest.secs < total * SMALLEST {
+            break;
+        }
+        heap.pop();
+        top.push(largest.root);
+        top_secs += front_secs[largest.root as usize];
+        heap.extend(
+            symbolic
+                .children(largest.root as usize)
+                .iter()
+                .map(|&c| candidate(c)),
+        );
+    }
+    top.sort_unstable();
+    let roots = heap
+        .into_sorted_vec()
+        .into_iter()
+        .rev()
+        .map(|c| c.root)
+        .collect();
+    (roots, top)
+}
+
+/// Seconds until the last thread is done when tasks are taken largest first.
+fn makespan(tasks: &BinaryHeap<Candidate>, threads: usize) -> f64 {
+    let mut sorted: Vec<f64> = tasks.iter().map(|c| c.secs).collect();
+    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+    list_schedule(sorted.into_iter(), threads)
+}
+
+/// Largest load when each task goes to the least loaded thread, in the order given.
+pub(crate) fn list_schedule(tasks: impl Iterator<Item = f64>, threads: usize) -> f64 {
+    let mut loads = vec![0.0f64; threads.max(1)];
+    for task in tasks {
+        if let Some(least) = loads.iter_mut().min_by(|a, b| a.total_cmp(b)) {
+            *least += task;
+        }
+    }
+    loads.into_iter().fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn list_scheduling_fills_the_least_loaded() {
+        assert_eq!(list_schedule([5.0, 4.0, 3.0, 2.0].into_iter(), 2), 7.0);
+        assert_eq!(list_schedule([5.0, 4.0].into_iter(), 1), 9.0);
+        assert_eq!(list_schedule(std::iter::empty(), 3), 0.0);
+    }
+}

@@ -1,0 +1,33 @@
+//! Why there is no plan.
+
+use thiserror::Error;
+
+use crate::report::Bytes;
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The plan needs more memory than it may use.
+    #[error(
+        "the plan needs {} ({} for the factor, {} for update matrices) and {} may be used; \
+         a lower precision (`mixed`) halves it, another ordering may too",
+        Bytes(*needed_bytes), Bytes(*factor_bytes), Bytes(*update_bytes), Bytes(*budget_bytes)
+    )]
+    OverBudget {
+        /// Peak of the plan.
+        needed_bytes: u64,
+        /// Share of the factor panels.
+        factor_bytes: u64,
+        /// Share of the update matrices.
+        update_bytes: u64,
+        /// Memory that may be used.
+        budget_bytes: u64,
+    },
+    /// The block width must be at least 1.
+    #[error("the block width is 0; it must be at least 1")]
+    Block,
+    /// Sizes do not fit 64 bits.
+    #[error("the factor has more entries than 64-bit offsets can address")]
+    TooLarge,
+}

@@ -1,0 +1,300 @@
+//! The plan of a factorization.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tamarack_dense::BlockColumns;
+use tamarack_symbolic::SymbolicFactor;
+
+use crate::cost::front_secs;
+use crate::cut::{cut, list_schedule};
+use crate::error::PlanError;
+use crate::machine::Machine;
+use crate::memory::MemoryUse;
+use crate::places::{Places, lay_out};
+
+/// Precision of the factor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// 8 bytes a number.
+    #[default]
+    F64,
+    /// 4 bytes a number.
+    F32,
+}
+
+impl Precision {
+    /// Bytes of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F64 => 8,
+            Self::F32 => 4,
+        }
+    }
+}
+
+/// What a plan may choose from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlanOptions {
+    /// Precision of the factor.
+    pub precision: Precision,
+    /// Columns of a block column of panels and update matrices.
+    pub block: usize,
+}
+
+impl Default for PlanOptions {
+    fn default() -> Self {
+        Self {
+            precision: Precision::F64,
+            block: 64,
+        }
+    }
+}
+
+/// A subtree of the assembly tree that one thread walks alone, in postorder.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Subtree {
+    /// First supernode; the subtree is `first..=root`.
+    pub first: u32,
+    /// Its root, the last supernode.
+    pub root: u32,
+    /// Predicted seconds of one thread.
+    pub secs: f64,
+}
+
+/// Where an update matrix stands, in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpdatePlace {
+    /// There is none: the front has no rows below its pivots.
+    None,
+    /// From the left end of the stack of the thread that walks the subtree.
+    Left(u64),
+    /// Counted back from the right end of that stack.
+    Right(u64),
+    /// From the beginning of the work area.
+    Shared(u64),
+}
+
+/// Everything about a factorization that is known before it: immutable, shared, and cheap next to
+/// the symbolic factor.
+#[derive(Clone, Debug)]
+pub struct FactorPlan {
+    symbolic: Arc<SymbolicFactor>,
+    options: PlanOptions,
+    threads: usize,
+    panel_offset: Vec<u64>,
+    places: Places,
+    subtrees: Vec<Subtree>,
+    top: Vec<u32>,
+    memory: MemoryUse,
+    largest_front: usize,
+    predicted_secs: f64,
+}
+
+impl FactorPlan {
+    /// Plans a factorization on `machine`. Nothing large is allocated.
+    ///
+    /// # Errors
+    /// [`PlanError::OverBudget`] where the machine's memory is known and does not suffice.
+    pub fn new(
+        symbolic: Arc<SymbolicFactor>,
+        machine: &Machine,
+        options: &PlanOptions,
+    ) -> Result<Self, PlanError> {
+        if options.block == 0 {
+            return Err(PlanError::Block);
+        }
+        let threads = machine.threads.max(1);
+        let count = symbolic.supernodes();
+        let rates = machine.rates(options.precision);
+        let value_bytes = options.precision.bytes();
+        let secs: Vec<f64> = (0..count)
+            .map(|s| front_secs(rates, value_bytes, symbolic.npiv(s), symbolic.nupd(s)))
+            .collect();
+        let (subtree_secs, first) = subtree_sums(&symbolic, &secs);
+        let (roots, top) = cut(&symbolic, &secs, &subtree_secs, threads);
+        let first_of = |root: u32| first[root as usize];
+        let places = lay_out(&symbolic, options.block, first_of, &roots, &top, threads);
+        let panel_offset = panel_offsets(&symbolic, options.block)?;
+        let largest_front = (0..count)
+            .map(|s| symbolic.npiv(s) + symbolic.nupd(s))
+            .max()
+            .unwrap_or(0);
+        let subtrees: Vec<Subtree> = roots
+            .iter()
+            .map(|&root| Subtree {
+                first: first_of(root),
+                root,
+                secs: subtree_secs[root as usize],
+            })
+            .collect();
+        let below = list_schedule(subtrees.iter().map(|t| t.secs), threads);
+        let above: f64 = top.iter().map(|&s| secs[s as usize]).sum();
+        let memory = MemoryUse {
+            factor_bytes: bytes(panel_offset[count], value_bytes)?,
+            update_bytes: bytes(places.work_len, value_bytes)?,
+            workspace_bytes: workspace_bytes(options, largest_front, threads),
+            analysis_bytes: symbolic.heap_bytes() + plan_bytes(count),
+        };
+        let plan = Self {
+            predicted_secs: below + above / threads as f64,
+            symbolic,
+            options: *options,
+            threads,
+            panel_offset,
+            places,
+            subtrees,
+            top,
+            memory,
+            largest_front,
+        };
+        plan.check_budget(machine.memory_bytes)?;
+        Ok(plan)
+    }
+
+    fn check_budget(&self, budget: Option<u64>) -> Result<(), PlanError> {
+        let needed_bytes = self.memory.peak_bytes();
+        match budget {
+            Some(budget_bytes) if needed_bytes > budget_bytes => Err(PlanError::OverBudget {
+                needed_bytes,
+                factor_bytes: self.memory.factor_bytes,
+                update_bytes: self.memory.update_bytes,
+                budget_bytes,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The structure that is factorized.
+    pub fn symbolic(&self) -> &Arc<SymbolicFactor> {
+        &self.symbolic
+    }
+
+    /// Precision of the factor.
+    pub fn precision(&self) -> Precision {
+        self.options.precision
+    }
+
+    /// Columns of a block column.
+    pub fn block(&self) -> usize {
+        self.options.block
+    }
+
+    /// Threads that the plan is made for.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Layout of the factor panel of supernode `s`.
+    pub fn panel_layout(&self, s: usize) -> BlockColumns {
+        BlockColumns::panel(
+            self.symbolic.npiv(s),
+            self.symbolic.nupd(s),
+            self.options.block,
+        )
+    }
+
+    /// Layout of the update matrix of supernode `s`.
+    pub fn update_layout(&self, s: usize) -> BlockColumns {
+        BlockColumns::update(self.symbolic.nupd(s), self.options.block)
+    }
+
+    /// Where the panel of each supernode begins, in numbers, and the end; length supernodes + 1.
+    pub fn panel_offset(&self) -> &[u64] {
+        &self.panel_offset
+    }
+
+    /// Where the update matrix of supernode `s` stands.
+    pub fn update_place(&self, s: usize) -> UpdatePlace {
+        self.places.update[s]
+    }
+
+    /// Length of the work area for update matrices, in numbers.
+    pub fn work_len(&self) -> u64 {
+        self.places.work_len
+    }
+
+    /// Length of one thread's stack in the work area, in numbers.
+    pub fn stack_len(&self) -> u64 {
+        self.places.stack_len
+    }
+
+    /// Where the stack of thread `member` begins in the work area, in numbers.
+    pub fn stack_offset(&self, member: usize) -> u64 {
+        self.places.stacks_from + member as u64 * self.places.stack_len
+    }
+
+    /// Subtrees for single threads, in the order in which they should be begun.
+    pub fn subtrees(&self) -> &[Subtree] {
+        &self.subtrees
+    }
+
+    /// Supernodes above the subtrees, in postorder, each for all threads together.
+    pub fn top(&self) -> &[u32] {
+        &self.top
+    }
+
+    /// Memory at the peak.
+    pub fn memory(&self) -> &MemoryUse {
+        &self.memory
+    }
+
+    /// Order of the largest front.
+    pub fn largest_front(&self) -> usize {
+        self.largest_front
+    }
+
+    /// Operations that will be done, amalgamation's zeros included.
+    pub fn flops_done(&self) -> u128 {
+        self.symbolic.stats().flops_stored
+    }
+
+    /// Predicted seconds of a refactorization.
+    pub fn predicted_secs(&self) -> f64 {
+        self.predicted_secs
+    }
+}
+
+/// Sums of `secs` over subtrees, and the first supernode of every subtree.
+fn subtree_sums(symbolic: &SymbolicFactor, secs: &[f64]) -> (Vec<f64>, Vec<u32>) {
+    let mut sums = secs.to_vec();
+    let mut first: Vec<u32> = (0..secs.len() as u32).collect();
+    for s in 0..secs.len() {
+        if let Some(parent) = symbolic.parent(s) {
+            sums[parent] += sums[s];
+            first[parent] = first[parent].min(first[s]);
+        }
+    }
+    (sums, first)
+}
+
+fn panel_offsets(symbolic: &SymbolicFactor, block: usize) -> Result<Vec<u64>, PlanError> {
+    let mut offsets = Vec::with_capacity(symbolic.supernodes() + 1);
+    let mut next = 0u64;
+    offsets.push(0);
+    for s in 0..symbolic.supernodes() {
+        let layout = BlockColumns::panel(symbolic.npiv(s), symbolic.nupd(s), block);
+        next = next
+            .checked_add(layout.len() as u64)
+            .ok_or(PlanError::TooLarge)?;
+        offsets.push(next);
+    }
+    Ok(offsets)
+}
+
+fn bytes(numbers: u64, value_bytes: usize) -> Result<u64, PlanError> {
+    numbers
+        .checked_mul(value_bytes as u64)
+        .ok_or(PlanError::TooLarge)
+}
+
+/// Packing buffers of the kernels, and the run list of extend-add, for every thread.
+fn workspace_bytes(options: &PlanOptions, largest_front: usize, threads: usize) -> u64 {
+    let _ = options;
+    (8 * largest_front * threads) as u64
+}
+
+fn plan_bytes(supernodes: usize) -> u64 {
+    (supernodes * (size_of::<u64>() + size_of::<UpdatePlace>())) as u64
+}
