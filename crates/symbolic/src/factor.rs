@@ -5,6 +5,8 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use tamarack_sparse::Permutation;
 
+use crate::saved::Unchecked;
+
 /// Marks the absence of a parent.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -14,6 +16,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// their parent, every subtree is contiguous, and siblings stand in the order in which their
 /// update matrices are to be added. All rows are in elimination order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct SymbolicFactor {
     /// Fill-reducing ordering followed by the postorder; length n.
     pub(crate) permutation: Permutation,
@@ -39,6 +42,8 @@ pub struct SymbolicFactor {
     pub(crate) entry_row: Vec<u32>,
     /// Counts.
     pub(crate) stats: Stats,
+    /// Hash of the pattern that was analyzed.
+    pub(crate) fingerprint: u64,
 }
 
 /// Exact counts of a symbolic factor.
@@ -81,6 +86,17 @@ impl SymbolicFactor {
     /// Counts.
     pub fn stats(&self) -> &Stats {
         &self.stats
+    }
+
+    /// Hash of the pattern that was analyzed, as [`pattern_fingerprint`](crate::pattern_fingerprint)
+    /// computes it: values belong to this analysis if their pattern has the same.
+    pub fn pattern_fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// Entries of the lower triangle of A, and so of the values that belong to this analysis.
+    pub fn nnz_a(&self) -> u64 {
+        self.stats.nnz_a
     }
 
     /// Number of supernodes.

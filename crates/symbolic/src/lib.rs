@@ -1,8 +1,30 @@
 //! Symbolic Cholesky analysis: from a pattern and an ordering to the assembly tree.
 //!
 //! The result, [`SymbolicFactor`], is immutable and shared: it holds everything about the factor
-//! that does not depend on values, devices or thread counts.
+//! that does not depend on values, devices or thread counts. The steps, each a module: the lower
+//! triangle of `P A Pᵀ` ([`permuted`]), Liu's elimination tree ([`etree`]) and its [`postorder`], column
+//! [`counts`], fundamental [`supernodes`], which [`amalgamate`] joins into larger ones, the final
+//! order of the [`assembly`] tree, and the row [`structure`] of every supernode.
 
+mod aggregates;
+mod amalgamate;
+mod analyze;
+mod assembly;
+mod counts;
+mod error;
+mod etree;
 mod factor;
+mod fingerprint;
+mod options;
+mod permuted;
+mod postorder;
+mod saved;
+mod structure;
+mod supernodes;
+#[cfg(test)]
+mod tests;
 
+pub use error::SymbolicError;
 pub use factor::{Entries, Stats, SymbolicFactor};
+pub use fingerprint::pattern_fingerprint;
+pub use options::{AmalgamationOptions, SymbolicOptions};

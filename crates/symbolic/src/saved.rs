@@ -1,0 +1,220 @@
+//! Saving an analysis, and reading one back without trusting it.
+//!
+//! Reading checks every invariant that later phases index by: after it no bytes, however made, cause
+//! an access out of range. What follows from other fields (children, relative indices, counts of
+//! stored entries) is computed again and compared. Linear in the size of the data.
+
+use serde::Deserialize;
+use tamarack_sparse::{Pattern, Permutation};
+
+use crate::amalgamate::child_lists;
+use crate::analyze::stored;
+use crate::factor::NONE;
+use crate::structure::owners;
+use crate::{Stats, SymbolicError, SymbolicFactor};
+
+/// First bytes of a saved analysis: what it is, and the version of its layout.
+const MAGIC: [u8; 8] = *b"tmrksym1";
+
+/// The fields of a symbolic factor, unchecked; the same names and order.
+#[derive(Deserialize)]
+pub(crate) struct Unchecked {
+    permutation: Permutation,
+    super_ptr: Vec<u32>,
+    parent: Vec<u32>,
+    child_ptr: Vec<u32>,
+    children: Vec<u32>,
+    row_ptr: Vec<u64>,
+    rows: Vec<u32>,
+    relative: Vec<u32>,
+    entry_ptr: Vec<u64>,
+    entry_src: Vec<u64>,
+    entry_row: Vec<u32>,
+    stats: Stats,
+    fingerprint: u64,
+}
+
+impl SymbolicFactor {
+    /// The analysis as bytes, for [`from_bytes`](Self::from_bytes) of this version.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // Plain arrays written to memory have no way to fail; were there one, the empty
+        // result would be refused on reading.
+        postcard::to_extend(self, MAGIC.to_vec()).unwrap_or_default()
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote and checks all of it.
+    ///
+    /// # Errors
+    /// [`SymbolicError::Corrupt`] for bytes that are not a whole, consistent analysis.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SymbolicError> {
+        let body = bytes
+            .strip_prefix(&MAGIC)
+            .ok_or_else(|| corrupt("it does not begin as an analysis of this version does"))?;
+        let (fields, rest) = postcard::take_from_bytes::<Unchecked>(body)
+            .map_err(|e| corrupt(format!("it cannot be decoded ({e})")))?;
+        if !rest.is_empty() {
+            return Err(corrupt(format!("{} bytes follow its end", rest.len())));
+        }
+        fields.try_into()
+    }
+}
+
+fn corrupt(what: impl Into<String>) -> SymbolicError {
+    SymbolicError::Corrupt { what: what.into() }
+}
+
+/// An error unless the condition holds.
+fn ensure(holds: bool, what: &str) -> Result<(), SymbolicError> {
+    if holds { Ok(()) } else { Err(corrupt(what)) }
+}
+
+/// Offsets from 0 to `end`, one more than there are items, never decreasing.
+fn ensure_offsets<T>(ptr: &[T], items: usize, end: usize, what: &str) -> Result<(), SymbolicError>
+where
+    T: Copy + PartialOrd + Into<u64>,
+{
+    let ends = ptr.len() == items + 1
+        && ptr.first().map(|&p| p.into()) == Some(0)
+        && ptr.last().map(|&p| p.into()) == Some(end as u64);
+    ensure(ends && ptr.windows(2).all(|w| w[0] <= w[1]), what)
+}
+
+impl TryFrom<Unchecked> for SymbolicFactor {
+    type Error = SymbolicError;
+
+    fn try_from(u: Unchecked) -> Result<Self, SymbolicError> {
+        let factor = Self {
+            permutation: u.permutation,
+            super_ptr: u.super_ptr,
+            parent: u.parent,
+            child_ptr: u.child_ptr,
+            children: u.children,
+            row_ptr: u.row_ptr,
+            rows: u.rows,
+            relative: u.relative,
+            entry_ptr: u.entry_ptr,
+            entry_src: u.entry_src,
+            entry_row: u.entry_row,
+            stats: u.stats,
+            fingerprint: u.fingerprint,
+        };
+        factor.check_lengths()?;
+        let owner = owners(&factor.super_ptr);
+        factor.check_rows(&owner)?;
+        factor.check_tree(&owner)?;
+        factor.check_relative()?;
+        factor.check_entries(&owner)?;
+        factor.check_stats()?;
+        Ok(factor)
+    }
+}
+
+impl SymbolicFactor {
+    /// Offsets begin at 0, never decrease and end at the length of what they point into.
+    fn check_lengths(&self) -> Result<(), SymbolicError> {
+        let (n, ns) = (self.n(), self.parent.len());
+        ensure(
+            n as u64 <= Pattern::MAX_ORDER,
+            "its order is above the largest supported",
+        )?;
+        ensure_offsets(&self.super_ptr, ns, n, "offsets of the supernodes")?;
+        ensure(
+            self.super_ptr.windows(2).all(|w| w[0] < w[1]),
+            "a supernode has no columns",
+        )?;
+        ensure_offsets(&self.row_ptr, ns, self.rows.len(), "offsets of the rows")?;
+        ensure(
+            self.relative.len() == self.rows.len(),
+            "number of relative indices",
+        )?;
+        let entries = self.entry_src.len();
+        ensure_offsets(&self.entry_ptr, n, entries, "offsets of the entry map")?;
+        ensure(self.entry_row.len() == entries, "rows of the entry map")
+    }
+
+    /// Rows increase, lie below the supernode, and the parent owns the first.
+    fn check_rows(&self, owner: &[u32]) -> Result<(), SymbolicError> {
+        for s in 0..self.supernodes() {
+            let rows = self.rows(s);
+            let sorted = rows.windows(2).all(|w| w[0] < w[1]);
+            let inside = rows
+                .first()
+                .is_none_or(|&r| r as usize >= self.columns(s).end)
+                && rows.last().is_none_or(|&r| (r as usize) < self.n());
+            ensure(sorted && inside, "rows of a supernode")?;
+            let parent = rows.first().map_or(NONE, |&r| owner[r as usize]);
+            ensure(self.parent[s] == parent, "parent of a supernode")?;
+        }
+        Ok(())
+    }
+
+    /// Children are those of the parents, and subtrees are contiguous (parents come later already).
+    fn check_tree(&self, owner: &[u32]) -> Result<(), SymbolicError> {
+        ensure(owner.len() == self.n(), "columns without a supernode")?;
+        let (ptr, children) = child_lists(&self.parent);
+        let same = ptr.len() == self.child_ptr.len()
+            && ptr
+                .iter()
+                .zip(&self.child_ptr)
+                .all(|(&a, &b)| a == b as usize);
+        ensure(same && children == self.children, "lists of children")?;
+        let first = self.subtree_first();
+        for s in 0..self.supernodes() {
+            // The last child's subtree ends just before its parent, the others' before each other.
+            let mut end = s as u32;
+            for &c in self.children(s).iter().rev() {
+                ensure(c + 1 == end, "the tree is not in postorder")?;
+                end = first[c as usize];
+            }
+        }
+        Ok(())
+    }
+
+    /// Every row stands in the parent's front where its relative index says.
+    fn check_relative(&self) -> Result<(), SymbolicError> {
+        for s in 0..self.supernodes() {
+            let Some(p) = self.parent(s) else { continue };
+            let (columns, rows) = (self.columns(p), self.rows(p));
+            for (&r, &at) in self.rows(s).iter().zip(self.relative(s)) {
+                let there = match (at as usize).checked_sub(columns.len()) {
+                    None => columns.start as u32 + at,
+                    Some(k) => *rows.get(k).unwrap_or(&NONE),
+                };
+                ensure(there == r, "relative index of a row")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every entry of A occurs once; rows in a front increase from the diagonal.
+    fn check_entries(&self, owner: &[u32]) -> Result<(), SymbolicError> {
+        let mut seen = vec![false; self.entry_src.len()];
+        for &src in &self.entry_src {
+            let flag = usize::try_from(src).ok().and_then(|k| seen.get_mut(k));
+            let fresh = flag.is_some_and(|f| !std::mem::replace(f, true));
+            ensure(fresh, "source of an entry")?;
+        }
+        for (j, &s) in owner.iter().enumerate() {
+            let (s, row) = (s as usize, self.entries(j).row);
+            let order = self.npiv(s) + self.nupd(s);
+            let holds = row.first().map(|&r| r as usize) == Some(j - self.columns(s).start)
+                && row.windows(2).all(|w| w[0] < w[1])
+                && row.last().is_some_and(|&r| (r as usize) < order);
+            ensure(holds, "rows of the entries of a column")?;
+        }
+        Ok(())
+    }
+
+    /// Counts are what the structure says, where it says it.
+    fn check_stats(&self) -> Result<(), SymbolicError> {
+        let (s, kept) = (&self.stats, stored(&self.super_ptr, &self.row_ptr));
+        let n = self.n() as u64;
+        let holds = s.nnz_a == self.entry_src.len() as u64
+            && s.nnz_l_stored == kept.nnz_l_stored
+            && s.flops_stored == kept.flops_stored
+            && (s.nnz_a..=kept.nnz_l_stored).contains(&s.nnz_l)
+            && (u128::from(s.nnz_l)..=kept.flops_stored).contains(&s.flops)
+            && (self.supernodes() as u64..=n).contains(&s.fundamental_supernodes);
+        ensure(holds, "counts")
+    }
+}

@@ -1,0 +1,181 @@
+//! Structures, counts, supernodes and the entry map equal naive elimination.
+
+use std::collections::BTreeSet;
+
+use tamarack_sparse::{ElimIdx, Pattern, UserIdx};
+
+use super::naive;
+use super::random::{Random, grid, pattern};
+use crate::{AmalgamationOptions, SymbolicError, SymbolicFactor, SymbolicOptions};
+
+const CASES: u64 = 3000;
+const EXACT: SymbolicOptions = SymbolicOptions { amalgamation: None };
+
+/// Merges eagerly, so that small random patterns exercise it.
+fn eager() -> SymbolicOptions {
+    SymbolicOptions {
+        amalgamation: Some(AmalgamationOptions {
+            small_zero_fraction: 0.9,
+            max_zero_fraction: 0.9,
+            ..AmalgamationOptions::default()
+        }),
+    }
+}
+
+fn below(f: &SymbolicFactor, j: usize) -> BTreeSet<u32> {
+    let rows: Vec<u32> = f.column_rows(j).collect();
+    assert!(rows.windows(2).all(|w| w[0] < w[1]));
+    assert_eq!((rows[0], rows.len()), (j as u32, f.column_count(j)));
+    rows.into_iter().skip(1).collect()
+}
+
+fn check_exact(a: &Pattern, f: &SymbolicFactor) {
+    let truth = naive::fill(a, f.permutation());
+    for (j, rows) in truth.iter().enumerate() {
+        assert_eq!(&below(f, j), rows, "column {j}");
+        assert_eq!(f.supernode_of_column()[j] as usize, f.owner(j));
+    }
+    assert_eq!(&f.super_ptr[..f.supernodes()], naive::fundamental(&truth));
+    assert_eq!(f.stats().nnz_l, f.stats().nnz_l_stored);
+    assert_eq!(f.stats().flops, f.stats().flops_stored);
+}
+
+/// What holds with and without amalgamation; `strict` is the naive fill in the final order.
+fn check_invariants(a: &Pattern, f: &SymbolicFactor) {
+    let truth = naive::fill(a, f.permutation());
+    let stats = f.stats();
+    let counts: Vec<u128> = truth.iter().map(|c| c.len() as u128 + 1).collect();
+    assert_eq!(u128::from(stats.nnz_l), counts.iter().sum());
+    assert_eq!(stats.flops, counts.iter().map(|c| c * c).sum());
+    let (mut stored, mut flops) = (0, 0);
+    for (j, rows) in truth.iter().enumerate() {
+        assert!(below(f, j).is_superset(rows));
+        stored += f.column_count(j) as u64;
+        flops += (f.column_count(j) as u128).pow(2);
+    }
+    assert_eq!((stats.nnz_l_stored, stats.flops_stored), (stored, flops));
+    for s in 0..f.supernodes() {
+        // No row is stored that no column of the supernode needs.
+        let needed: BTreeSet<u32> = f.columns(s).flat_map(|j| truth[j].clone()).collect();
+        assert!(f.rows(s).iter().all(|r| needed.contains(r)));
+        assert_eq!(f.parent(s), f.rows(s).first().map(|&r| f.owner(r as usize)));
+        let front = |p: usize| -> Vec<u32> {
+            let pivots = f.columns(p).map(|j| j as u32);
+            pivots.chain(f.rows(p).iter().copied()).collect()
+        };
+        if let Some(p) = f.parent(s) {
+            let above = front(p);
+            let found: Vec<u32> = f.relative(s).iter().map(|&k| above[k as usize]).collect();
+            assert_eq!(found, f.rows(s));
+            assert!(f.children(p).contains(&(s as u32)));
+        }
+        let mut end = s;
+        for &c in f.children(s).iter().rev() {
+            assert_eq!((c as usize + 1, f.parent(c as usize)), (end, Some(s)));
+            end = f.subtree_first()[c as usize] as usize;
+        }
+        check_entries(a, f, s, &front(s));
+    }
+    let total: u128 = (0..f.supernodes()).map(|s| f.front_flops(s)).sum();
+    let sums = f.subtree_flops();
+    let roots = (0..f.supernodes()).filter(|&s| f.parent(s).is_none());
+    assert_eq!(roots.map(|s| sums[s]).sum::<u128>(), total);
+    assert_eq!(total, stats.flops_stored);
+    let mut sources = f.entry_src.clone();
+    sources.sort_unstable();
+    assert!(sources.iter().copied().eq(0..a.nnz_lower()));
+}
+
+fn check_entries(a: &Pattern, f: &SymbolicFactor, s: usize, front: &[u32]) {
+    for j in f.columns(s) {
+        let e = f.entries(j);
+        assert!(e.row.windows(2).all(|w| w[0] < w[1]));
+        for (&src, &row) in e.src.iter().zip(e.row) {
+            let column = a.col_ptr().partition_point(|&p| p <= src) - 1;
+            let (i, k) = (a.row_idx()[src as usize], column as u32);
+            let ends = [i, k].map(|u| f.permutation().elim(UserIdx(u)).0);
+            let here = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+            assert_eq!(here, (j as u32, front[row as usize]));
+        }
+    }
+}
+
+#[test]
+fn equals_naive_elimination_on_random_patterns() {
+    let mut merged = 0;
+    for seed in 0..CASES {
+        let mut random = Random(seed);
+        let a = random.pattern(if seed % 50 == 0 { 90 } else { 24 });
+        let order = random.order(a.n());
+        if a.n() < 30 {
+            assert_eq!(naive::fill(&a, &order), naive::dense_fill(&a, &order));
+        }
+        let nnz_l: usize = naive::fill(&a, &order).iter().map(|c| c.len() + 1).sum();
+        let exact = SymbolicFactor::analyze(&a, &order, &EXACT).unwrap();
+        assert_eq!(exact.stats().nnz_l, nnz_l as u64, "seed {seed}");
+        check_exact(&a, &exact);
+        check_invariants(&a, &exact);
+        for options in [SymbolicOptions::default(), eager()] {
+            let f = SymbolicFactor::analyze(&a, &order, &options).unwrap();
+            check_invariants(&a, &f);
+            assert_eq!(f.stats().nnz_l, exact.stats().nnz_l);
+            assert_eq!(f, SymbolicFactor::analyze(&a, &order, &options).unwrap());
+            merged += usize::from(f.supernodes() < exact.supernodes());
+            assert!(f.supernodes() <= exact.supernodes());
+        }
+    }
+    assert!(merged as u64 > CASES / 2, "amalgamation ran {merged} times");
+}
+
+#[test]
+fn merging_bounds_the_zeros_and_shrinks_the_tree() {
+    let a = grid(40, 40);
+    let order = Random(1).order(a.n());
+    let f = SymbolicFactor::analyze(&a, &order, &SymbolicOptions::default()).unwrap();
+    check_invariants(&a, &f);
+    let s = f.stats();
+    assert!(f.supernodes() as u64 * 2 < s.fundamental_supernodes);
+    assert!(s.nnz_l_stored as f64 <= 1.3 * s.nnz_l as f64);
+}
+
+#[test]
+fn small_matrices_by_hand() {
+    let none = pattern(0, &[]);
+    let order = Random(0).order(0);
+    let f = SymbolicFactor::analyze(&none, &order, &SymbolicOptions::default()).unwrap();
+    assert_eq!((f.n(), f.supernodes(), f.stats().nnz_l), (0, 0, 0));
+
+    // An arrow that points the right way has no fill; the other way it is full.
+    let arrow = pattern(4, &[(3, 0), (3, 1), (3, 2)]);
+    let natural = tamarack_sparse::Permutation::from_elimination_order(&[0, 1, 2, 3]).unwrap();
+    let f = SymbolicFactor::analyze(&arrow, &natural, &EXACT).unwrap();
+    assert_eq!((f.stats().nnz_l, f.stats().flops), (7, 13));
+    assert_eq!(f.permutation().user(ElimIdx(3)), UserIdx(3));
+    let reverse = tamarack_sparse::Permutation::from_elimination_order(&[3, 2, 1, 0]).unwrap();
+    let f = SymbolicFactor::analyze(&arrow, &reverse, &EXACT).unwrap();
+    assert_eq!(
+        (f.stats().nnz_l, f.stats().flops, f.supernodes()),
+        (10, 30, 1)
+    );
+}
+
+#[test]
+fn refuses_an_ordering_of_another_length() {
+    let a = grid(3, 3);
+    let found = SymbolicFactor::analyze(&a, &Random(1).order(8), &EXACT).unwrap_err();
+    assert_eq!(found, SymbolicError::OrderingLength { ordering: 8, n: 9 });
+}
+
+#[test]
+fn a_long_path_and_a_wide_star_need_no_recursion() {
+    let n = 200_000;
+    let path: Vec<(u32, u32)> = (1..n).map(|i| (i, i - 1)).collect();
+    let star: Vec<(u32, u32)> = (0..n - 1).map(|i| (n - 1, i)).collect();
+    let natural: Vec<u32> = (0..n).collect();
+    let natural = tamarack_sparse::Permutation::from_elimination_order(&natural).unwrap();
+    for edges in [path, star] {
+        let a = pattern(n as usize, &edges);
+        let f = SymbolicFactor::analyze(&a, &natural, &SymbolicOptions::default()).unwrap();
+        assert_eq!(f.stats().nnz_l, 2 * u64::from(n) - 1);
+    }
+}

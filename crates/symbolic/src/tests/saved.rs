@@ -1,0 +1,126 @@
+//! Saved analyses come back equal; damaged ones are refused without harm.
+
+use super::random::{Random, grid};
+use crate::{SymbolicError, SymbolicFactor, SymbolicOptions, pattern_fingerprint};
+
+fn sample() -> SymbolicFactor {
+    let a = grid(9, 7);
+    SymbolicFactor::analyze(&a, &Random(5).order(63), &SymbolicOptions::default()).unwrap()
+}
+
+#[test]
+fn comes_back_equal() {
+    for seed in 0..300 {
+        let mut random = Random(seed);
+        let a = random.pattern(30);
+        let order = random.order(a.n());
+        let f = SymbolicFactor::analyze(&a, &order, &SymbolicOptions::default()).unwrap();
+        assert_eq!(SymbolicFactor::from_bytes(&f.to_bytes()), Ok(f));
+    }
+}
+
+#[test]
+fn every_truncation_and_extension_is_refused() {
+    let bytes = sample().to_bytes();
+    for end in 0..bytes.len() {
+        assert!(SymbolicFactor::from_bytes(&bytes[..end]).is_err());
+    }
+    let longer = [&bytes[..], &[0]].concat();
+    assert!(SymbolicFactor::from_bytes(&longer).is_err());
+}
+
+/// Every index that a numeric phase follows, followed.
+fn follow(f: &SymbolicFactor) -> usize {
+    let mut sum = 0;
+    for s in 0..f.supernodes() {
+        let order = f.npiv(s) + f.nupd(s);
+        if let Some(p) = f.parent(s) {
+            let above = vec![1; f.npiv(p) + f.nupd(p)];
+            sum += f
+                .relative(s)
+                .iter()
+                .map(|&r| above[r as usize])
+                .sum::<usize>();
+        }
+        for j in f.columns(s) {
+            let (front, values) = (vec![1; order], vec![1; f.nnz_a() as usize]);
+            let e = f.entries(j);
+            sum += e.row.iter().map(|&r| front[r as usize]).sum::<usize>();
+            sum += e.src.iter().map(|&k| values[k as usize]).sum::<usize>();
+        }
+        sum += f
+            .children(s)
+            .iter()
+            .map(|&c| f.nupd(c as usize))
+            .sum::<usize>();
+    }
+    sum
+}
+
+#[test]
+fn changed_bytes_are_refused_or_harmless() {
+    let bytes = sample().to_bytes();
+    let mut random = Random(77);
+    let mut refused = 0;
+    for _ in 0..20_000 {
+        let mut bad = bytes.clone();
+        for _ in 0..1 + random.below(3) {
+            let at = random.below(bad.len());
+            bad[at] = random.below(256) as u8;
+        }
+        match SymbolicFactor::from_bytes(&bad) {
+            Ok(f) => {
+                follow(&f);
+            }
+            Err(SymbolicError::Corrupt { .. }) => refused += 1,
+            Err(e) => panic!("{e}"),
+        }
+    }
+    assert!(refused > 10_000);
+}
+
+#[test]
+fn promised_lengths_allocate_nothing() {
+    let mut bytes = sample().to_bytes()[..8].to_vec();
+    bytes.extend([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]);
+    assert!(SymbolicFactor::from_bytes(&bytes).is_err());
+}
+
+#[test]
+fn wrong_fields_are_named() {
+    let damage = |change: fn(&mut SymbolicFactor), what: &str| {
+        let mut f = sample();
+        change(&mut f);
+        let found = SymbolicFactor::from_bytes(&f.to_bytes())
+            .unwrap_err()
+            .to_string();
+        assert!(found.contains(what), "{found} should name {what}");
+    };
+    damage(|f| f.relative[3] += 1, "relative index");
+    damage(|f| f.rows.swap(0, 1), "rows of a supernode");
+    damage(|f| f.entry_src[1] = f.entry_src[0], "source of an entry");
+    damage(|f| f.entry_src[1] = u64::MAX, "source of an entry");
+    damage(|f| f.entry_row[0] = 1 << 20, "rows of the entries");
+    damage(|f| f.parent[0] = u32::MAX, "parent");
+    damage(|f| f.children.swap(0, 1), "children");
+    damage(|f| f.super_ptr[1] = 0, "no columns");
+    damage(|f| f.row_ptr[1] = u64::MAX, "offsets of the rows");
+    damage(|f| f.entry_ptr[1] = 0, "rows of the entries");
+    damage(|f| f.stats.nnz_l_stored += 1, "counts");
+    damage(|f| f.stats.flops = 0, "counts");
+    damage(|f| f.relative.truncate(1), "relative indices");
+    damage(|f| f.super_ptr.truncate(1), "offsets of the supernodes");
+}
+
+#[test]
+fn fingerprints_tell_patterns_apart() {
+    let prints: std::collections::BTreeSet<u64> = (1..30)
+        .flat_map(|w| (1..30).map(move |h| pattern_fingerprint(&grid(w, h))))
+        .collect();
+    // A row and a column of the same length are the same pattern.
+    assert_eq!(prints.len(), 29 * 29 - 28);
+    assert_eq!(
+        pattern_fingerprint(&grid(5, 5)),
+        pattern_fingerprint(&grid(5, 5))
+    );
+}

@@ -1,0 +1,76 @@
+//! The elimination tree, its postorder, and the stack.
+
+use super::naive;
+use super::random::Random;
+use crate::assembly::{stack_peak, update_entries};
+use crate::etree::elimination_tree;
+use crate::factor::NONE;
+use crate::permuted::LowerRows;
+use crate::postorder::{postorder, relabel_forest, subtree_sizes};
+use crate::{SymbolicFactor, SymbolicOptions};
+
+#[test]
+fn trees_are_first_rows_and_postorders_make_ranges() {
+    for seed in 0..2000 {
+        let mut random = Random(seed);
+        let a = random.pattern(24);
+        let order = random.order(a.n());
+        let tree = elimination_tree(&LowerRows::new(&a, &order));
+        let truth: Vec<u32> = naive::dense_fill(&a, &order)
+            .iter()
+            .map(|c| c.first().copied().unwrap_or(NONE))
+            .collect();
+        assert_eq!(tree, truth);
+
+        let label = postorder(&tree);
+        let post = relabel_forest(&tree, &label);
+        assert_eq!(postorder(&post), (0..a.n() as u32).collect::<Vec<_>>());
+        let size = subtree_sizes(&post);
+        for (j, &p) in post.iter().enumerate() {
+            let in_range = |k: u32| k > j as u32 && j as u32 + size[k as usize] > k;
+            assert!(p == NONE || in_range(p), "{j} outside its parent's range");
+        }
+    }
+}
+
+/// Least `Σ earlier updates + peak` over all orders of the children, by trying them.
+fn best_peak(children: &mut [(u128, u128)], fixed: usize, own: u128) -> u128 {
+    if fixed == children.len() {
+        return stack_peak(children.iter().copied(), own);
+    }
+    let mut best = u128::MAX;
+    for k in fixed..children.len() {
+        children.swap(fixed, k);
+        best = best.min(best_peak(children, fixed + 1, own));
+        children.swap(fixed, k);
+    }
+    best
+}
+
+#[test]
+fn no_order_of_children_needs_less_stack() {
+    let (mut compared, mut wide) = (0, 0);
+    for seed in 0..1500 {
+        let mut random = Random(seed);
+        let a = random.pattern(40);
+        let order = random.order(a.n());
+        let options = SymbolicOptions { amalgamation: None };
+        let f = SymbolicFactor::analyze(&a, &order, &options).unwrap();
+        let peak = f.subtree_stack_peak();
+        for s in 0..f.supernodes() {
+            let children = f.children(s);
+            if children.len() > 7 {
+                wide += 1;
+                continue;
+            }
+            let update = |s: usize| update_entries(f.nupd(s) as u32);
+            let mut pairs: Vec<(u128, u128)> = children
+                .iter()
+                .map(|&c| (update(c as usize), peak[c as usize]))
+                .collect();
+            assert_eq!(peak[s], best_peak(&mut pairs, 0, update(s)));
+            compared += usize::from(children.len() > 1);
+        }
+    }
+    assert!(compared > 1000 && wide < compared);
+}
