@@ -1,5 +1,28 @@
-//! CPU kernels on dense blocks and on packed block columns.
+//! CPU kernels on dense blocks and on packed block columns, `f64` and `f32`.
+//!
+//! Three layers: vectors of an instruction set (`simd`), microtiles in registers (`tile`), and the
+//! blocked algorithms on top: free-standing kernels on column-major storage ([`gemm_nt`],
+//! [`syrk_lower`], [`trsm_right_lower_transposed`], [`potrf`]) and the operations of a front in
+//! packed block columns ([`FrontMut`], [`partial_cholesky`]).
+//!
+//! Invariant of all of them: on one machine a result does not depend on how its rows are cut into
+//! tiles, so parallel and sequential runs agree bit for bit.
 
+mod blas;
+mod front;
 mod layout;
+mod product;
+mod real;
+mod simd;
+mod tile;
+mod workspace;
 
+#[cfg(test)]
+mod tests;
+
+pub use blas::{PivotFailure, gemm_nt, potrf, syrk_lower, trsm_right_lower_transposed};
+pub use front::{FrontMut, TILE_ROWS, is_small, partial_cholesky};
 pub use layout::BlockColumns;
+pub use real::{Isa, Real};
+pub use tile::UpdateMode;
+pub use workspace::{Workspace, workspace_bytes};

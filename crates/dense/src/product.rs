@@ -1,0 +1,186 @@
+//! The blocked product `C ← β·C − A·Bᵀ`, whole or lower part only, in column-major storage.
+//!
+//! Goto and van de Geijn 2008: B packed by `NC × KC`, A by `MC × KC`, microtiles inside. Both
+//! operands are read along their columns, so packing is a copy without transposition, and small
+//! products read the operands where they stand.
+//!
+//! Invariant: the sum over k is cut at fixed multiples of `kc` only; what an entry of C undergoes
+//! depends on neither `m` nor `n` nor the path taken.
+//! Cost: `2·m·n·k` flops (half when lower); per `KC` of k, C is read and written once.
+
+use crate::Real;
+use crate::simd::Simd;
+use crate::tile::{self, Tile, UpdateMode};
+use crate::workspace::Buffers;
+
+/// An operand whose columns are stored strip by strip.
+pub(crate) trait Operand<T>: Copy {
+    /// Entry `(0, k)`, the leading dimension there, and how many columns follow with it.
+    fn strip(&self, k: usize) -> (*const T, usize, usize);
+}
+
+/// A plain column-major operand.
+#[derive(Clone, Copy)]
+pub(crate) struct Plain<T>(pub *const T, pub usize);
+
+impl<T: Copy> Operand<T> for Plain<T> {
+    #[inline(always)]
+    fn strip(&self, k: usize) -> (*const T, usize, usize) {
+        (self.0.wrapping_add(k * self.1), self.1, usize::MAX)
+    }
+}
+
+/// Sizes of a product.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    /// Inner dimension per visit of C, at most [`KC`](crate::workspace::KC).
+    pub kc: usize,
+    /// `Some(off)`: only entries with `i + off >= j` are wanted; others may be overwritten.
+    pub lower: Option<usize>,
+}
+
+/// Packed or in place: where micropanels of an operand are.
+#[derive(Clone, Copy)]
+struct Micropanels<T> {
+    base: *const T,
+    /// Distance of successive columns of k.
+    ld: usize,
+    /// Distance of successive micropanels.
+    step: usize,
+}
+
+/// Columns of C up to which A is read where it stands: it is not read often enough to be packed.
+const PACK_A_FROM: usize = 48;
+/// Rows of C from which B is packed.
+const PACK_B_FROM: usize = 96;
+/// Inner dimension from which packing pays.
+const PACK_FROM_K: usize = 32;
+
+/// `C ← β·C − A·Bᵀ`.
+///
+/// # Safety
+/// The operands are valid for the shape; C overlaps neither; the buffers are this thread's.
+pub(crate) unsafe fn product<S: Simd>(
+    buf: &Buffers<S::T>,
+    shape: Shape,
+    a: impl Operand<S::T>,
+    b: impl Operand<S::T>,
+    (c, ldc): (*mut S::T, usize),
+    mode: UpdateMode,
+) {
+    let Shape { m, n, k, kc, .. } = shape;
+    if m == 0 || n == 0 {
+        return;
+    }
+    // SAFETY: all offsets stay within the operands' shapes or the buffers' sizes.
+    unsafe {
+        if k == 0 && mode == UpdateMode::Overwrite {
+            for j in 0..n {
+                std::slice::from_raw_parts_mut(c.add(j * ldc), m).fill(S::T::ZERO);
+            }
+        }
+        for k0 in (0..k).step_by(kc) {
+            let kk = kc.min(k - k0);
+            let mode = if k0 == 0 {
+                mode
+            } else {
+                UpdateMode::Accumulate
+            };
+            for j0 in (0..n).step_by(buf.nc) {
+                let nn = buf.nc.min(n - j0);
+                let pack = kk >= PACK_FROM_K && m >= PACK_B_FROM;
+                let bp = micropanels::<S>(b, k0, kk, j0, nn, pack, buf.b, S::NR);
+                let first = shape.lower.map_or(0, |off| j0.saturating_sub(off));
+                for i0 in (first / S::MR * S::MR..m).step_by(buf.mc) {
+                    let mm = buf.mc.min(m - i0);
+                    let pack = kk >= PACK_FROM_K && nn >= PACK_A_FROM;
+                    let ap = micropanels::<S>(a, k0, kk, i0, mm, pack, buf.a, S::MR);
+                    let c = c.add(i0 + j0 * ldc);
+                    let lower = shape.lower.map(|off| (off + i0, j0));
+                    macrotile::<S>((mm, nn, kk), ap, bp, (c, ldc), mode, lower);
+                }
+            }
+        }
+    }
+}
+
+/// Rows `i0 .. i0 + rows`, columns `k0 .. k0 + kk` of an operand, packed if asked or if in strips.
+#[allow(clippy::too_many_arguments)]
+#[inline(always)]
+unsafe fn micropanels<S: Simd>(
+    x: impl Operand<S::T>,
+    k0: usize,
+    kk: usize,
+    i0: usize,
+    rows: usize,
+    pack: bool,
+    buffer: *mut S::T,
+    height: usize,
+) -> Micropanels<S::T> {
+    let (p, ld, len) = x.strip(k0);
+    if len >= kk && !pack {
+        return Micropanels {
+            base: p.wrapping_add(i0),
+            ld,
+            step: height,
+        };
+    }
+    let mut done = 0;
+    while done < kk {
+        let (p, ld, len) = x.strip(k0 + done);
+        let len = len.min(kk - done);
+        for i in (0..rows).step_by(height) {
+            // SAFETY: the operand has these rows, the buffer `kk` columns of them.
+            unsafe {
+                let dst = buffer.add(i * kk + done * height);
+                tile::pack::<S>(height.min(rows - i), len, (p.add(i0 + i), ld), dst, height);
+            }
+        }
+        done += len;
+    }
+    Micropanels {
+        base: buffer,
+        ld: height,
+        step: height * kk,
+    }
+}
+
+/// All microtiles of a block of C; with `lower = Some((r, s))` those that hold an entry with
+/// `i + r >= j + s`.
+unsafe fn macrotile<S: Simd>(
+    (m, n, k): (usize, usize, usize),
+    a: Micropanels<S::T>,
+    b: Micropanels<S::T>,
+    (c, ldc): (*mut S::T, usize),
+    mode: UpdateMode,
+    lower: Option<(usize, usize)>,
+) {
+    for (q, j) in (0..n).step_by(S::NR).enumerate() {
+        let cols = S::NR.min(n - j);
+        // First row wanted, rounded down to a whole vector.
+        let top = lower.map_or(0, |(r, s)| (j + s).saturating_sub(r)) / S::LANES * S::LANES;
+        for p in top / S::MR..m.div_ceil(S::MR) {
+            let i = p * S::MR;
+            let skip = top.saturating_sub(i); // whole vectors above the diagonal
+            if i + skip >= m {
+                break;
+            }
+            // SAFETY: the tile lies within C and the micropanels.
+            unsafe {
+                let tile = Tile {
+                    k,
+                    a: a.base.add(p * a.step + skip),
+                    lda: a.ld,
+                    b: b.base.add(q * b.step),
+                    ldb: b.ld,
+                    c: c.add(i + skip + j * ldc),
+                    ldc,
+                };
+                tile::multiply::<S>(S::MR.min(m - i) - skip, cols, tile, mode);
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The number types, and the choice of an instruction set.
+
+use std::fmt::Debug;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::sync::OnceLock;
+
+use crate::simd::{Portable, Simd};
+
+/// A set of kernels: the instructions that they are made of.
+///
+/// One set gives the same bits whatever the cut into tiles; two sets may differ in rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Isa {
+    /// AVX-512F (x86-64).
+    Avx512,
+    /// AVX2 and FMA (x86-64).
+    Avx2,
+    /// What the compiler's target has.
+    Portable,
+}
+
+impl Isa {
+    /// The best set of this machine; found once.
+    pub fn detect() -> Self {
+        static BEST: OnceLock<Isa> = OnceLock::new();
+        *BEST.get_or_init(|| Self::available()[0])
+    }
+
+    /// The sets that this machine has, the best first; the last is always `Portable`.
+    pub fn available() -> Vec<Self> {
+        let all = [Self::Avx512, Self::Avx2, Self::Portable];
+        all.into_iter().filter(|isa| isa.is_available()).collect()
+    }
+
+    /// Whether this machine has the set.
+    pub fn is_available(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        let (avx2, avx512) = {
+            let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+            (avx2, avx2 && is_x86_feature_detected!("avx512f"))
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let (avx2, avx512) = (false, false);
+        match self {
+            Self::Avx512 => avx512,
+            Self::Avx2 => avx2,
+            Self::Portable => true,
+        }
+    }
+}
+
+/// A real number type that has kernels: `f64` or `f32`.
+pub trait Real:
+    kernels::Kernels
+    + Copy
+    + Debug
+    + Default
+    + PartialEq
+    + PartialOrd
+    + Send
+    + Sync
+    + 'static
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+    /// Square root; NaN for negative numbers.
+    fn sqrt(self) -> Self;
+    /// `self·b + c`, rounded once.
+    fn mul_add(self, b: Self, c: Self) -> Self;
+    /// Whether the number is neither NaN nor infinite.
+    fn is_finite(self) -> bool;
+    /// The number in double precision, exactly.
+    fn to_f64(self) -> f64;
+    /// Nearest number of this type.
+    fn from_f64(x: f64) -> Self;
+}
+
+pub(crate) mod kernels {
+    use super::Simd;
+
+    /// The instruction sets of a number type; seals [`Real`](super::Real).
+    pub trait Kernels: Sized {
+        /// With AVX-512F.
+        type Avx512: Simd<T = Self>;
+        /// With AVX2 and FMA.
+        type Avx2: Simd<T = Self>;
+        /// With nothing in particular.
+        type Portable: Simd<T = Self>;
+    }
+}
+
+macro_rules! real {
+    ($t:ident) => {
+        impl kernels::Kernels for $t {
+            #[cfg(target_arch = "x86_64")]
+            type Avx512 = crate::simd::Avx512<$t>;
+            #[cfg(target_arch = "x86_64")]
+            type Avx2 = crate::simd::Avx2<$t>;
+            #[cfg(not(target_arch = "x86_64"))]
+            type Avx512 = Portable<$t>;
+            #[cfg(not(target_arch = "x86_64"))]
+            type Avx2 = Portable<$t>;
+            type Portable = Portable<$t>;
+        }
+
+        impl Real for $t {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                $t::sqrt(self)
+            }
+            #[inline(always)]
+            fn mul_add(self, b: Self, c: Self) -> Self {
+                $t::mul_add(self, b, c)
+            }
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                $t::is_finite(self)
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+            #[inline(always)]
+            fn from_f64(x: f64) -> Self {
+                x as $t
+            }
+        }
+    };
+}
+real!(f64);
+real!(f32);
+
+/// Calls a function generic over [`Simd`] for an instruction set found at run time.
+macro_rules! with_isa {
+    ($isa:expr, $t:ty, $f:ident($($arg:expr),* $(,)?)) => {
+        match $isa {
+            crate::Isa::Avx512 => $f::<<$t as crate::real::kernels::Kernels>::Avx512>($($arg),*),
+            crate::Isa::Avx2 => $f::<<$t as crate::real::kernels::Kernels>::Avx2>($($arg),*),
+            crate::Isa::Portable => $f::<<$t as crate::real::kernels::Kernels>::Portable>($($arg),*),
+        }
+    };
+}
+pub(crate) use with_isa;

@@ -1,0 +1,151 @@
+//! AVX-512F: 32 registers of 64 bytes; microtiles of 3 × 8 vectors.
+
+use std::arch::x86_64::*;
+use std::marker::PhantomData;
+
+use super::{Op, Simd};
+
+/// AVX-512F for `T`.
+#[derive(Clone, Copy)]
+pub struct Avx512<T>(PhantomData<T>);
+
+macro_rules! avx512 {
+    ($t:ident, $v:ty, $m:ty, $lanes:expr, $index:ident, $set1i:ident, $zero:ident, $set1:ident,
+     $permute:ident, $loadu:ident, $maskz_loadu:ident, $storeu:ident, $mask_storeu:ident,
+     $fma:ident, $fnma:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident) => {
+        #[allow(clippy::undocumented_unsafe_blocks)] // every function passes on Simd's contract
+        impl Simd for Avx512<$t> {
+            type T = $t;
+            type V = $v;
+            type M = $m;
+            const LANES: usize = $lanes;
+            const MV: usize = 3;
+            const NR: usize = 8;
+
+            #[inline(always)]
+            unsafe fn vectorize<O: Op>(op: O) -> O::Out {
+                #[inline]
+                #[target_feature(enable = "avx512f,avx2,fma")]
+                unsafe fn inner<O: Op>(op: O) -> O::Out {
+                    unsafe { op.run() }
+                }
+                unsafe { inner(op) }
+            }
+            #[inline(always)]
+            unsafe fn mask(n: usize) -> $m {
+                ((1u32 << n) - 1) as $m
+            }
+            #[inline(always)]
+            unsafe fn zero() -> $v {
+                unsafe { $zero() }
+            }
+            #[inline(always)]
+            unsafe fn splat(x: $t) -> $v {
+                unsafe { $set1(x) }
+            }
+            #[inline(always)]
+            unsafe fn lane(v: $v, i: usize) -> $v {
+                unsafe { $permute($set1i(i as $index), v) }
+            }
+            #[inline(always)]
+            unsafe fn load(p: *const $t) -> $v {
+                unsafe { $loadu(p) }
+            }
+            #[inline(always)]
+            unsafe fn load_mask(p: *const $t, m: $m) -> $v {
+                unsafe { $maskz_loadu(m, p) }
+            }
+            #[inline(always)]
+            unsafe fn store(p: *mut $t, v: $v) {
+                unsafe { $storeu(p, v) }
+            }
+            #[inline(always)]
+            unsafe fn store_mask(p: *mut $t, m: $m, v: $v) {
+                unsafe { $mask_storeu(p, m, v) }
+            }
+            #[inline(always)]
+            unsafe fn fma(a: $v, b: $v, c: $v) -> $v {
+                unsafe { $fma(a, b, c) }
+            }
+            #[inline(always)]
+            unsafe fn fnma(a: $v, b: $v, c: $v) -> $v {
+                unsafe { $fnma(a, b, c) }
+            }
+            #[inline(always)]
+            unsafe fn add(a: $v, b: $v) -> $v {
+                unsafe { $add(a, b) }
+            }
+            #[inline(always)]
+            unsafe fn sub(a: $v, b: $v) -> $v {
+                unsafe { $sub(a, b) }
+            }
+            #[inline(always)]
+            unsafe fn mul(a: $v, b: $v) -> $v {
+                unsafe { $mul(a, b) }
+            }
+            #[inline(always)]
+            unsafe fn div(a: $v, b: $v) -> $v {
+                unsafe { $div(a, b) }
+            }
+            #[inline(always)]
+            unsafe fn sqrt(a: $v) -> $v {
+                unsafe { $sqrt(a) }
+            }
+            #[inline(always)]
+            unsafe fn sum(a: $v) -> $t {
+                let mut x = [0 as $t; $lanes];
+                unsafe { $storeu(x.as_mut_ptr(), a) };
+                super::portable::tree_sum(&mut x)
+            }
+            #[inline(always)]
+            unsafe fn prefetch(p: *const $t) {
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+            }
+        }
+    };
+}
+
+avx512!(
+    f64,
+    __m512d,
+    __mmask8,
+    8,
+    i64,
+    _mm512_set1_epi64,
+    _mm512_setzero_pd,
+    _mm512_set1_pd,
+    _mm512_permutexvar_pd,
+    _mm512_loadu_pd,
+    _mm512_maskz_loadu_pd,
+    _mm512_storeu_pd,
+    _mm512_mask_storeu_pd,
+    _mm512_fmadd_pd,
+    _mm512_fnmadd_pd,
+    _mm512_add_pd,
+    _mm512_sub_pd,
+    _mm512_mul_pd,
+    _mm512_div_pd,
+    _mm512_sqrt_pd
+);
+avx512!(
+    f32,
+    __m512,
+    __mmask16,
+    16,
+    i32,
+    _mm512_set1_epi32,
+    _mm512_setzero_ps,
+    _mm512_set1_ps,
+    _mm512_permutexvar_ps,
+    _mm512_loadu_ps,
+    _mm512_maskz_loadu_ps,
+    _mm512_storeu_ps,
+    _mm512_mask_storeu_ps,
+    _mm512_fmadd_ps,
+    _mm512_fnmadd_ps,
+    _mm512_add_ps,
+    _mm512_sub_ps,
+    _mm512_mul_ps,
+    _mm512_div_ps,
+    _mm512_sqrt_ps
+);

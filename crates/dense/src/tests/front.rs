@@ -1,0 +1,203 @@
+use super::{Numbers, epsilon, everywhere};
+use crate::*;
+
+/// `(npiv, nupd, block)`.
+const FRONTS: [(usize, usize, usize); 16] = [
+    (0, 0, 8),
+    (0, 9, 8),
+    (1, 0, 8),
+    (1, 1, 8),
+    (4, 12, 64),
+    (7, 8, 4),
+    (8, 8, 8),
+    (9, 23, 8),
+    (16, 48, 64),
+    (31, 5, 16),
+    (37, 101, 64),
+    (64, 65, 64),
+    (65, 64, 64),
+    (130, 131, 64),
+    (150, 301, 128),
+    (270, 40, 96),
+];
+
+struct Front<T> {
+    panel: Vec<T>,
+    update: Vec<T>,
+    /// The front as a full lower triangle in double precision, column-major.
+    full: Vec<f64>,
+}
+
+/// A diagonally dominant front; storage without meaning is NaN.
+fn front<T: Real>((npiv, nupd, block): (usize, usize, usize), mode: UpdateMode) -> Front<T> {
+    let n = npiv + nupd;
+    let mut x = Numbers::new((npiv * 1000 + nupd) as u64);
+    let nan = T::from_f64(f64::NAN);
+    let (p, u) = (
+        BlockColumns::panel(npiv, nupd, block),
+        BlockColumns::update(nupd, block),
+    );
+    let (mut panel, mut update) = (vec![nan; p.len()], vec![nan; u.len()]);
+    let mut full = vec![0.0; n * n];
+    for j in 0..n {
+        for i in j..n {
+            let y: T = if i == j {
+                T::from_f64(n as f64)
+            } else {
+                x.next()
+            };
+            if j < npiv {
+                panel[p.index(i, j)] = y;
+            } else if mode == UpdateMode::Accumulate {
+                update[u.index(i - npiv, j - npiv)] = y;
+            }
+            if j < npiv || mode == UpdateMode::Accumulate {
+                full[i + j * n] = y.to_f64();
+            }
+        }
+    }
+    Front {
+        panel,
+        update,
+        full,
+    }
+}
+
+/// Right-looking elimination, one pivot at a time.
+fn eliminate_naively(a: &mut [f64], n: usize, npiv: usize) {
+    for k in 0..npiv {
+        let root = a[k + k * n].sqrt();
+        for i in k..n {
+            a[i + k * n] /= root;
+        }
+        for j in k + 1..n {
+            for i in j..n {
+                a[i + j * n] -= a[i + k * n] * a[j + k * n];
+            }
+        }
+    }
+}
+
+#[test]
+fn fronts_match_elimination_one_pivot_at_a_time() {
+    fn body<T: Real>(isa: Isa) {
+        for size in FRONTS {
+            for mode in [UpdateMode::Accumulate, UpdateMode::Overwrite] {
+                let (npiv, nupd, block) = size;
+                let n = npiv + nupd;
+                let mut ws = Workspace::<T>::with_isa(block, isa);
+                let Front {
+                    mut panel,
+                    mut update,
+                    mut full,
+                } = front::<T>(size, mode);
+                partial_cholesky(&mut panel, &mut update, (npiv, nupd), block, mode, &mut ws)
+                    .unwrap();
+                eliminate_naively(&mut full, n, npiv);
+                let p = BlockColumns::panel(npiv, nupd, block);
+                let u = BlockColumns::update(nupd, block);
+                let bound = epsilon::<T>() * (n as f64 + 4.0) * 4.0;
+                for j in 0..n {
+                    for i in j..n {
+                        let got = match j.checked_sub(npiv) {
+                            None => panel[p.index(i, j)],
+                            Some(j) => update[u.index(i - npiv, j)],
+                        };
+                        let want = full[i + j * n];
+                        let error = (got.to_f64() - want).abs();
+                        assert!(
+                            error <= bound * (1.0 + want.abs()),
+                            "{size:?} {mode:?} ({i},{j})"
+                        );
+                    }
+                }
+            }
+        }
+    }
+    everywhere!(body);
+}
+
+/// Bits of the entries that have a meaning.
+fn bits<T: Real>(size: (usize, usize, usize), panel: &[T], update: &[T]) -> Vec<u64> {
+    let (npiv, nupd, block) = size;
+    let p = BlockColumns::panel(npiv, nupd, block);
+    let u = BlockColumns::update(nupd, block);
+    let mut out = Vec::new();
+    for (l, data) in [(p, panel), (u, update)] {
+        for j in 0..l.cols {
+            out.extend((j..l.rows).map(|i| data[l.index(i, j)].to_f64().to_bits()));
+        }
+    }
+    out
+}
+
+#[test]
+fn tiles_of_any_height_give_the_bits_of_the_whole() {
+    fn body<T: Real>(isa: Isa) {
+        for size in FRONTS {
+            let (npiv, nupd, block) = size;
+            let mode = UpdateMode::Accumulate;
+            let mut ws = Workspace::<T>::with_isa(block, isa);
+            let Front { panel, update, .. } = front::<T>(size, mode);
+            let (mut p, mut u) = (panel.clone(), update.clone());
+            partial_cholesky(&mut p, &mut u, (npiv, nupd), block, mode, &mut ws).unwrap();
+            let want = bits(size, &p, &u);
+            for height in [5, 32, 128] {
+                let (mut p, mut u) = (panel.clone(), update.clone());
+                let f = FrontMut::new(p.as_mut_ptr(), u.as_mut_ptr(), npiv, nupd, block);
+                let tiles = |rows: std::ops::Range<usize>| {
+                    // last tile first: the order among tiles must not matter
+                    let end = rows.end;
+                    rows.step_by(height)
+                        .map(move |r| r..end.min(r + height))
+                        .rev()
+                };
+                // SAFETY: the pieces run one after another in an admissible order.
+                unsafe {
+                    for b in 0..f.panel_layout().blocks() {
+                        for r in tiles(f.panel_rows(b)) {
+                            f.update_panel_tile(b, r, &mut ws);
+                        }
+                        f.factor_diagonal(b, &mut ws).unwrap();
+                        for r in tiles(f.rows_below_diagonal(b)) {
+                            f.solve_panel_tile(b, r, &mut ws);
+                        }
+                    }
+                    for c in (0..f.update_layout().blocks()).rev() {
+                        for r in tiles(f.update_rows(c)) {
+                            f.update_trailing_tile(c, r, mode, &mut ws);
+                        }
+                    }
+                }
+                assert!(
+                    bits(size, &p, &u) == want,
+                    "{isa:?} {size:?} in tiles of {height}"
+                );
+            }
+        }
+    }
+    everywhere!(body);
+}
+
+#[test]
+fn a_bad_pivot_is_counted_from_the_front_s_first() {
+    fn body<T: Real>(isa: Isa) {
+        let (npiv, nupd, block) = (100, 20, 16);
+        let mut ws = Workspace::<T>::with_isa(block, isa);
+        for at in [0, 15, 16, 77, 99] {
+            let mode = UpdateMode::Accumulate;
+            let Front {
+                mut panel,
+                mut update,
+                ..
+            } = front::<T>((npiv, nupd, block), mode);
+            let p = BlockColumns::panel(npiv, nupd, block);
+            panel[p.index(at, at)] = T::from_f64(-1000.0);
+            let e = partial_cholesky(&mut panel, &mut update, (npiv, nupd), block, mode, &mut ws)
+                .unwrap_err();
+            assert_eq!(e.index, at);
+            assert!(e.value <= -1000.0);
+        }
+    }
+    everywhere!(body);
+}

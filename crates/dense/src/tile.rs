@@ -1,0 +1,420 @@
+//! Microtiles: the kernels that hold a piece of C in registers.
+//!
+//! A microtile is `V` vectors by `N` columns of C; the product `A·Bᵀ` is summed over k in
+//! registers from zero, in increasing k, one fused multiply-add per entry, and then subtracted
+//! from C. Every entry therefore sees the same operations whatever tile it falls into, edges
+//! included (masked lanes).
+//!
+//! Limit: with AVX-512 in `f64`, 24 × 8 entries need 24 vector FMAs for 3 loads and 8 broadcasts
+//! per k; two FMA units and two load ports leave the FMAs as the limit (12 cycles against 5.5).
+
+#![allow(clippy::needless_range_loop)] // indices over register arrays, unrolled
+
+use crate::Real;
+use crate::simd::{Op, Simd};
+
+/// What a product does with C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpdateMode {
+    /// `C ← C − A·Bᵀ`.
+    Accumulate,
+    /// `C ← −A·Bᵀ`; C is not read.
+    Overwrite,
+}
+
+/// Column-major operands of a microtile: entry `(i, l)` of A at `a + i + l·lda`, of B likewise.
+#[derive(Clone, Copy)]
+pub(crate) struct Tile<T> {
+    pub k: usize,
+    pub a: *const T,
+    pub lda: usize,
+    pub b: *const T,
+    pub ldb: usize,
+    pub c: *mut T,
+    pub ldc: usize,
+}
+
+/// `Σ_l a_l·b_lᵀ` in registers; the last vector of A is masked unless `FULL`.
+#[inline(always)]
+unsafe fn accumulate<S: Simd, const V: usize, const N: usize, const FULL: bool>(
+    t: &Tile<S::T>,
+    mask: S::M,
+) -> [[S::V; V]; N] {
+    // SAFETY: the caller's tile names memory that is valid for these rows, columns and masks.
+    unsafe {
+        let mut acc = [[S::zero(); V]; N];
+        let (mut a, mut b) = (t.a, t.b);
+        for _ in 0..t.k {
+            let x = load_column::<S, V, FULL>(a, mask);
+            for j in 0..N {
+                let y = S::splat(*b.add(j));
+                for v in 0..V {
+                    acc[j][v] = S::fma(x[v], y, acc[j][v]);
+                }
+            }
+            a = a.wrapping_add(t.lda);
+            b = b.wrapping_add(t.ldb);
+        }
+        acc
+    }
+}
+
+#[inline(always)]
+unsafe fn load_column<S: Simd, const V: usize, const FULL: bool>(
+    p: *const S::T,
+    mask: S::M,
+) -> [S::V; V] {
+    // SAFETY: as in `accumulate`.
+    unsafe {
+        let mut x = [S::zero(); V];
+        for v in 0..V {
+            let p = p.add(v * S::LANES);
+            x[v] = if FULL || v + 1 < V {
+                S::load(p)
+            } else {
+                S::load_mask(p, mask)
+            };
+        }
+        x
+    }
+}
+
+#[inline(always)]
+unsafe fn store_column<S: Simd, const V: usize, const FULL: bool>(
+    p: *mut S::T,
+    mask: S::M,
+    x: [S::V; V],
+) {
+    // SAFETY: as in `accumulate`.
+    unsafe {
+        for v in 0..V {
+            let p = p.add(v * S::LANES);
+            if FULL || v + 1 < V {
+                S::store(p, x[v]);
+            } else {
+                S::store_mask(p, mask, x[v]);
+            }
+        }
+    }
+}
+
+/// `C ← β·C − A·Bᵀ` on one microtile.
+struct Multiply<S: Simd, const V: usize, const N: usize, const FULL: bool> {
+    tile: Tile<S::T>,
+    mask: S::M,
+    mode: UpdateMode,
+}
+
+impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Multiply<S, V, N, FULL> {
+    type Out = ();
+    #[inline(always)]
+    unsafe fn run(self) {
+        let t = self.tile;
+        // SAFETY: the caller of `multiply` vouches for the operands.
+        unsafe {
+            if FULL && t.k >= 16 {
+                for j in 0..N {
+                    let p = t.c.wrapping_add(j * t.ldc);
+                    S::prefetch(p);
+                    for v in 1..=V {
+                        S::prefetch(p.wrapping_add(v * S::LANES - 1));
+                    }
+                }
+            }
+            let acc = accumulate::<S, V, N, FULL>(&t, self.mask);
+            for j in 0..N {
+                let p = t.c.add(j * t.ldc);
+                let mut x = match self.mode {
+                    UpdateMode::Accumulate => load_column::<S, V, FULL>(p, self.mask),
+                    UpdateMode::Overwrite => [S::zero(); V],
+                };
+                for v in 0..V {
+                    x[v] = S::sub(x[v], acc[j][v]);
+                }
+                store_column::<S, V, FULL>(p, self.mask, x);
+            }
+        }
+    }
+}
+
+/// `X ← (X − A·Bᵀ)·L⁻ᵀ` on one microtile of X, where L is `N × N`.
+struct Solve<S: Simd, const V: usize, const N: usize, const FULL: bool> {
+    tile: Tile<S::T>,
+    mask: S::M,
+    lower: Lower<S::T>,
+    copy: *mut S::T,
+}
+
+/// A small lower triangle: entry `(i, j)`, `i > j`, at `l + i + j·ldl`; reciprocals of the diagonal.
+#[derive(Clone, Copy)]
+pub(crate) struct Lower<T> {
+    pub l: *const T,
+    pub ldl: usize,
+    pub inverse: *const T,
+}
+
+impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Solve<S, V, N, FULL> {
+    type Out = ();
+    #[inline(always)]
+    unsafe fn run(self) {
+        let (t, l) = (self.tile, self.lower);
+        // SAFETY: the caller of `solve` vouches for the operands.
+        unsafe {
+            let mut x = accumulate::<S, V, N, FULL>(&t, self.mask);
+            for j in 0..N {
+                let c = load_column::<S, V, FULL>(t.c.add(j * t.ldc), self.mask);
+                for v in 0..V {
+                    x[j][v] = S::sub(c[v], x[j][v]);
+                }
+            }
+            for j in 0..N {
+                let d = S::splat(*l.inverse.add(j));
+                for v in 0..V {
+                    x[j][v] = S::mul(x[j][v], d);
+                }
+                for i in j + 1..N {
+                    let y = S::splat(*l.l.add(i + j * l.ldl));
+                    for v in 0..V {
+                        x[i][v] = S::fnma(x[j][v], y, x[i][v]);
+                    }
+                }
+                store_column::<S, V, FULL>(t.c.add(j * t.ldc), self.mask, x[j]);
+                if !self.copy.is_null() {
+                    store_column::<S, V, true>(self.copy.add(j * S::MR), self.mask, x[j]);
+                }
+            }
+        }
+    }
+}
+
+/// Cholesky of one diagonal microtile after its update: `A ← chol(A − B·Bᵀ)`, order `N`.
+///
+/// Divisions of the columns by the pivots come first and all square roots at the end, as in LDLᵀ:
+/// one division, not a square root and a division, separates a pivot from the next.
+struct Factor<S: Simd, const N: usize> {
+    tile: Tile<S::T>,
+    inverse: *mut S::T,
+}
+
+impl<S: Simd, const N: usize> Op for Factor<S, N> {
+    type Out = Result<(), (usize, S::T)>;
+    #[inline(always)]
+    unsafe fn run(self) -> Self::Out {
+        let t = self.tile;
+        // SAFETY: the caller of `factor` vouches for the operands; N <= S::NR <= S::LANES <= 16.
+        unsafe {
+            let mask = S::mask(N);
+            let acc = accumulate::<S, 1, N, false>(&t, mask);
+            let mut x = [S::zero(); N];
+            for j in 0..N {
+                x[j] = S::sub(S::load_mask(t.c.add(j * t.ldc), mask), acc[j][0]);
+            }
+            let one = S::splat(S::T::ONE);
+            let mut pivots = [S::T::ONE; 16];
+            for j in 0..N {
+                let pivot = S::lane(x[j], j);
+                S::store_mask(pivots.as_mut_ptr().add(j), S::mask(1), pivot);
+                let scaled = S::mul(x[j], S::div(one, pivot));
+                for i in j + 1..N {
+                    x[i] = S::fnma(scaled, S::lane(x[j], i), x[i]);
+                }
+            }
+            for (j, &pivot) in pivots.iter().enumerate().take(N) {
+                if !(pivot > S::T::ZERO && pivot.is_finite()) {
+                    return Err((j, pivot));
+                }
+            }
+            let root = S::sqrt(S::load(pivots.as_ptr()));
+            let inverse = S::div(one, root);
+            S::store_mask(self.inverse, mask, inverse);
+            S::store(pivots.as_mut_ptr(), root);
+            for j in 0..N {
+                let c = t.c.add(j * t.ldc);
+                S::store_mask(c, mask, S::mul(x[j], S::lane(inverse, j)));
+                *c.add(j) = pivots[j];
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Picks the instance of a microtile for `rows` (`1..=MR`) and `n` (`1..=NR`).
+macro_rules! pick {
+    ($s:ident, $rows:expr, $n:expr, $op:ident { $($field:ident: $value:expr),* }) => {{
+        let (rows, n) = ($rows, $n);
+        let v = rows.div_ceil($s::LANES);
+        if rows == $s::MR && n == $s::NR {
+            pick!(@full $s, $op { $($field: $value),* })
+        } else {
+            let mask = $s::mask(rows - (v - 1) * $s::LANES);
+            match v {
+                1 => pick!(@n $s, 1, n, mask, $op { $($field: $value),* }),
+                2 => pick!(@n $s, 2, n, mask, $op { $($field: $value),* }),
+                _ => pick!(@n $s, 3, n, mask, $op { $($field: $value),* }),
+            }
+        }
+    }};
+    (@full $s:ident, $op:ident { $($field:ident: $value:expr),* }) => {{
+        let mask = $s::mask($s::LANES);
+        match ($s::MV, $s::NR) {
+            (3, 8) => $s::vectorize($op::<$s, 3, 8, true> { mask, $($field: $value),* }),
+            (3, 4) => $s::vectorize($op::<$s, 3, 4, true> { mask, $($field: $value),* }),
+            _ => $s::vectorize($op::<$s, 1, 4, true> { mask, $($field: $value),* }),
+        }
+    }};
+    (@n $s:ident, $v:literal, $n:ident, $mask:ident, $op:ident { $($field:ident: $value:expr),* }) => {
+        match $n {
+            1 => $s::vectorize($op::<$s, $v, 1, false> { mask: $mask, $($field: $value),* }),
+            2 => $s::vectorize($op::<$s, $v, 2, false> { mask: $mask, $($field: $value),* }),
+            3 => $s::vectorize($op::<$s, $v, 3, false> { mask: $mask, $($field: $value),* }),
+            4 => $s::vectorize($op::<$s, $v, 4, false> { mask: $mask, $($field: $value),* }),
+            5 => $s::vectorize($op::<$s, $v, 5, false> { mask: $mask, $($field: $value),* }),
+            6 => $s::vectorize($op::<$s, $v, 6, false> { mask: $mask, $($field: $value),* }),
+            7 => $s::vectorize($op::<$s, $v, 7, false> { mask: $mask, $($field: $value),* }),
+            _ => $s::vectorize($op::<$s, $v, 8, false> { mask: $mask, $($field: $value),* }),
+        }
+    };
+}
+
+/// `C ← β·C − A·Bᵀ` for `1 <= rows <= MR`, `1 <= n <= NR`.
+///
+/// # Safety
+/// The tile's operands are valid for those sizes; C overlaps neither A nor B.
+#[inline]
+pub(crate) unsafe fn multiply<S: Simd>(rows: usize, n: usize, tile: Tile<S::T>, mode: UpdateMode) {
+    debug_assert!((1..=S::MR).contains(&rows) && (1..=S::NR).contains(&n));
+    // SAFETY: the caller's contract.
+    unsafe {
+        pick!(
+            S,
+            rows,
+            n,
+            Multiply {
+                tile: tile,
+                mode: mode
+            }
+        )
+    }
+}
+
+/// `C ← (C − A·Bᵀ)·L⁻ᵀ` for `1 <= rows <= MR`, L of order `1 <= n <= NR`; unless `copy` is null the
+/// result goes there as well, columns `MR` apart, whole vectors.
+///
+/// # Safety
+/// As [`multiply`]; `lower` is valid for order `n`, `copy` null or valid for `MR × n`.
+#[inline]
+pub(crate) unsafe fn solve<S: Simd>(
+    rows: usize,
+    n: usize,
+    tile: Tile<S::T>,
+    lower: Lower<S::T>,
+    copy: *mut S::T,
+) {
+    debug_assert!((1..=S::MR).contains(&rows) && (1..=S::NR).contains(&n));
+    // SAFETY: the caller's contract.
+    unsafe {
+        pick!(
+            S,
+            rows,
+            n,
+            Solve {
+                tile: tile,
+                lower: lower,
+                copy: copy
+            }
+        )
+    }
+}
+
+/// `C ← chol(C − A·Bᵀ)` of order `1 <= n <= NR`; reciprocals of the diagonal go to `inverse`.
+/// The strict upper triangle of C is overwritten without meaning. Gives the first bad pivot.
+///
+/// # Safety
+/// As [`multiply`]; `inverse` is valid for `n` numbers.
+#[inline]
+pub(crate) unsafe fn factor<S: Simd>(
+    n: usize,
+    tile: Tile<S::T>,
+    inverse: *mut S::T,
+) -> Result<(), (usize, S::T)> {
+    debug_assert!((1..=S::NR).contains(&n));
+    // SAFETY: the caller's contract.
+    unsafe {
+        match n {
+            1 => S::vectorize(Factor::<S, 1> { tile, inverse }),
+            2 => S::vectorize(Factor::<S, 2> { tile, inverse }),
+            3 => S::vectorize(Factor::<S, 3> { tile, inverse }),
+            4 => S::vectorize(Factor::<S, 4> { tile, inverse }),
+            5 => S::vectorize(Factor::<S, 5> { tile, inverse }),
+            6 => S::vectorize(Factor::<S, 6> { tile, inverse }),
+            7 => S::vectorize(Factor::<S, 7> { tile, inverse }),
+            _ => S::vectorize(Factor::<S, 8> { tile, inverse }),
+        }
+    }
+}
+
+/// Copies rows of columns into microtile order.
+struct Pack<S: Simd> {
+    rows: usize,
+    k: usize,
+    src: *const S::T,
+    ld: usize,
+    dst: *mut S::T,
+    height: usize,
+}
+
+impl<S: Simd> Op for Pack<S> {
+    type Out = ();
+    #[inline(always)]
+    unsafe fn run(self) {
+        // SAFETY: the caller of `pack` vouches for both sides.
+        unsafe {
+            let (mut src, mut dst) = (self.src, self.dst);
+            let whole = self.rows / S::LANES;
+            let rest = S::mask(self.rows % S::LANES);
+            let keep = S::mask(self.height.min(S::LANES));
+            for _ in 0..self.k {
+                if whole == 3 {
+                    let x = load_column::<S, 3, true>(src, rest);
+                    store_column::<S, 3, true>(dst, rest, x);
+                } else {
+                    for v in 0..whole {
+                        S::store(dst.add(v * S::LANES), S::load(src.add(v * S::LANES)));
+                    }
+                    if whole * S::LANES < self.height {
+                        let p = src.wrapping_add(whole * S::LANES);
+                        S::store_mask(dst.add(whole * S::LANES), keep, S::load_mask(p, rest));
+                    }
+                }
+                src = src.wrapping_add(self.ld);
+                dst = dst.wrapping_add(self.height);
+            }
+        }
+    }
+}
+
+/// Packs `rows <= height` rows of `k` columns, column `l` to `dst + l·height`; rows from `rows` to
+/// the end of their vector become zero. `height` is a multiple of `LANES`, or at most `LANES`.
+///
+/// # Safety
+/// `src` is valid for `rows × k` with leading dimension `ld`, `dst` for `height·k` numbers.
+pub(crate) unsafe fn pack<S: Simd>(
+    rows: usize,
+    k: usize,
+    (src, ld): (*const S::T, usize),
+    dst: *mut S::T,
+    height: usize,
+) {
+    debug_assert!(rows <= height);
+    // SAFETY: the caller's contract.
+    unsafe {
+        S::vectorize(Pack::<S> {
+            rows,
+            k,
+            src,
+            ld,
+            dst,
+            height,
+        })
+    }
+}
