@@ -1,3 +1,27 @@
-//! Multifrontal numeric factorization.
+//! Multifrontal numeric Cholesky factorization on the host (Duff and Reid 1983; Liu 1992).
+//!
+//! A front is assembled from the entries of A and the update matrices of its children, its pivots
+//! are eliminated, its panel stays in the factor, its update matrix goes to the parent. Siblings
+//! meet only in their parent and are added there in the order of the tree, so the result has the
+//! same bits whatever the number of threads.
+//!
+//! All memory is sized by the [`FactorPlan`](tamarack_plan::FactorPlan) and taken once;
+//! [`NumericFactor::refactorize`] allocates nothing.
+
+mod assemble;
+mod control;
+mod eliminate;
+mod error;
+mod execute;
+mod factor;
+mod front;
+mod not_spd;
 mod team;
+mod value;
+
+pub use control::{Control, Progress};
+pub use error::FactorError;
+pub use factor::{FactorOptions, NumericFactor, OnNotSpd};
+pub use not_spd::{Cause, NotPositiveDefinite};
 pub use team::Team;
+pub use value::Value;

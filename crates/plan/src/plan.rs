@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tamarack_dense::BlockColumns;
+use tamarack_dense::{BlockColumns, workspace_bytes as workspace_of};
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::cost::front_secs;
@@ -291,8 +291,12 @@ fn bytes(numbers: u64, value_bytes: usize) -> Result<u64, PlanError> {
 
 /// Packing buffers of the kernels, and the run list of extend-add, for every thread.
 fn workspace_bytes(options: &PlanOptions, largest_front: usize, threads: usize) -> u64 {
-    let _ = options;
-    (8 * largest_front * threads) as u64
+    let kernel = match options.precision {
+        Precision::F64 => workspace_of::<f64>(options.block),
+        Precision::F32 => workspace_of::<f32>(options.block),
+    };
+    // A run is three `u32`.
+    ((kernel + 12 * largest_front) * threads) as u64
 }
 
 fn plan_bytes(supernodes: usize) -> u64 {

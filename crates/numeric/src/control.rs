@@ -1,0 +1,80 @@
+//! Watching and stopping a factorization.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Work done so far, as counted by the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Operations done.
+    pub done_flops: u128,
+    /// Operations in all.
+    pub total_flops: u128,
+}
+
+/// How a caller watches and stops a factorization. The default does neither.
+#[derive(Clone, Copy, Default)]
+pub struct Control<'a> {
+    /// Called from any thread, about 200 times in all, with growing numbers.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// Set to true by anyone to stop the work, within 100 ms.
+    pub cancel: Option<&'a AtomicBool>,
+}
+
+/// Steps in which progress is reported.
+const STEPS: u64 = 200;
+
+/// Adds up the work of all threads and reports it now and then.
+pub(crate) struct Meter<'a> {
+    control: &'a Control<'a>,
+    total: u64,
+    done: AtomicU64,
+    /// Work at which the next report is due.
+    due: AtomicU64,
+}
+
+impl<'a> Meter<'a> {
+    /// A meter for `total` operations.
+    pub fn new(control: &'a Control<'a>, total: u128) -> Self {
+        // 2^64 operations are years of work; beyond them the bar stands still.
+        let total = u64::try_from(total).unwrap_or(u64::MAX);
+        Self {
+            control,
+            total,
+            done: AtomicU64::new(0),
+            due: AtomicU64::new(total / STEPS),
+        }
+    }
+
+    /// Whether the caller wants the work to stop.
+    pub fn cancelled(&self) -> bool {
+        self.control
+            .cancel
+            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// Counts work that is done.
+    pub fn add(&self, flops: u64) {
+        let Some(report) = self.control.progress else {
+            return;
+        };
+        let done = self
+            .done
+            .fetch_add(flops, Ordering::Relaxed)
+            .saturating_add(flops);
+        let due = self.due.load(Ordering::Relaxed);
+        let next = done.saturating_add(self.total / STEPS);
+        // Whoever moves the mark reports; the others go on.
+        if done >= due
+            && self
+                .due
+                .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+        {
+            let done_flops = u128::from(done.min(self.total));
+            report(Progress {
+                done_flops,
+                total_flops: u128::from(self.total),
+            });
+        }
+    }
+}

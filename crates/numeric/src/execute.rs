@@ -1,0 +1,292 @@
+//! The host executor: subtrees side by side, then the top of the tree front by front.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use tamarack_dense::{UpdateMode, Workspace, is_small, partial_cholesky};
+use tamarack_symbolic::SymbolicFactor;
+
+use crate::assemble::{Run, add_entries, extend_add, find_runs};
+use crate::control::Meter;
+use crate::eliminate::{Crew, Stop, Workspaces, eliminate};
+use crate::front::{Front, Memory, Packed};
+use crate::team::Team;
+use crate::value::Value;
+
+/// Fronts of at least this order are assembled by all members.
+const SHARED_ASSEMBLY: usize = 512;
+
+/// Working memory of one member.
+pub(crate) struct MemberSpace<T> {
+    kernel: Workspace<T>,
+    runs: Vec<Run>,
+}
+
+/// Working memory of all members of a team; a member uses only its own.
+pub(crate) struct Spaces<T>(Vec<UnsafeCell<MemberSpace<T>>>);
+
+// SAFETY: a member number is used by one thread at a time (`Team::run`), and each thread uses the
+// space of its own number only.
+unsafe impl<T: Value> Sync for Spaces<T> {}
+
+impl<T: Value> Spaces<T> {
+    /// Room for fronts up to an order, for `members`.
+    pub fn new(members: usize, block: usize, largest_front: usize) -> Self {
+        let space = || MemberSpace {
+            kernel: Workspace::new(block),
+            runs: Vec::with_capacity(largest_front),
+        };
+        Self((0..members).map(|_| UnsafeCell::new(space())).collect())
+    }
+
+    /// # Safety
+    /// Nobody else may hold this member's space.
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn of(&self, member: usize) -> &mut MemberSpace<T> {
+        // SAFETY: the caller's promise.
+        unsafe { &mut *self.0[member].get() }
+    }
+}
+
+impl<T: Value> Workspaces<T> for Spaces<T> {
+    unsafe fn kernel(&self, member: usize) -> &mut Workspace<T> {
+        // SAFETY: the caller's promise.
+        unsafe { &mut self.of(member).kernel }
+    }
+}
+
+/// The failed pivot with the smallest elimination position so far.
+#[derive(Debug)]
+pub(crate) struct FirstFailure {
+    position: AtomicU64,
+    pivot: Mutex<f64>,
+}
+
+impl FirstFailure {
+    fn new() -> Self {
+        Self {
+            position: AtomicU64::new(u64::MAX),
+            pivot: Mutex::new(0.0),
+        }
+    }
+
+    fn report(&self, position: u64, pivot: f64) {
+        let mut kept = self.pivot.lock().unwrap_or_else(PoisonError::into_inner);
+        if position < self.position.load(Ordering::Relaxed) {
+            self.position.store(position, Ordering::Relaxed);
+            *kept = pivot;
+        }
+    }
+
+    /// Whether work on columns from `column` on can no longer matter: they come after a failure.
+    fn precedes(&self, column: usize) -> bool {
+        self.position.load(Ordering::Relaxed) <= column as u64
+    }
+
+    fn into_inner(self) -> Option<(u32, f64)> {
+        let pivot = self
+            .pivot
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        u32::try_from(self.position.into_inner())
+            .ok()
+            .map(|position| (position, pivot))
+    }
+}
+
+/// What a run of the executor came to.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Outcome {
+    Done,
+    Cancelled,
+    /// Elimination position and value of the first pivot that is not positive.
+    Failed(u32, f64),
+}
+
+/// One numeric factorization in progress.
+pub(crate) struct Execution<'a, T> {
+    pub memory: Memory<'a, T>,
+    pub symbolic: &'a SymbolicFactor,
+    pub spaces: &'a Spaces<T>,
+    /// Values of the user's matrix.
+    pub values: &'a [T],
+    /// Added to the diagonal.
+    pub shift: T,
+    pub meter: Meter<'a>,
+}
+
+impl<T: Value> Execution<'_, T> {
+    /// Factorizes: first the subtrees, one thread each, then the fronts above them.
+    ///
+    /// A pivot that fails at elimination position p stops only what comes after p, so the failure
+    /// found has the smallest position there is, whatever the number of threads.
+    ///
+    /// # Safety
+    /// Panels and work area have the plan's size and belong to this run alone.
+    pub unsafe fn run(self, team: &Team) -> Outcome {
+        let failure = FirstFailure::new();
+        let plan = self.memory.plan;
+        let next = AtomicUsize::new(0);
+        team.run(&|member| {
+            // A team may have more members than the plan has stacks.
+            while member < plan.threads() {
+                let Some(subtree) = plan.subtrees().get(next.fetch_add(1, Ordering::Relaxed))
+                else {
+                    break;
+                };
+                for s in subtree.first..=subtree.root {
+                    // SAFETY: subtrees are disjoint, and the stack is this member's own.
+                    unsafe { self.process(s as usize, member, Crew::Alone(member), &failure) };
+                }
+            }
+        });
+        for &s in plan.top() {
+            // SAFETY: all children are done; the front is in the hands of the team.
+            unsafe { self.process(s as usize, 0, Crew::All(team), &failure) };
+        }
+        match failure.into_inner() {
+            _ if self.meter.cancelled() => Outcome::Cancelled,
+            Some((position, pivot)) => Outcome::Failed(position, pivot),
+            None => Outcome::Done,
+        }
+    }
+
+    /// Assembles and eliminates one front, unless the work has been stopped.
+    ///
+    /// # Safety
+    /// The children are done, and nobody else works on this front.
+    unsafe fn process(&self, s: usize, member: usize, crew: Crew<'_>, failure: &FirstFailure) {
+        let first = self.symbolic.columns(s).start;
+        if self.meter.cancelled() || failure.precedes(first) {
+            return;
+        }
+        let front = self.memory.front(s, member);
+        let (npiv, nupd) = (self.symbolic.npiv(s), self.symbolic.nupd(s));
+        // SAFETY: the caller's promise.
+        let outcome = unsafe {
+            if is_small(npiv, nupd) {
+                self.assemble_all(s, member, &front);
+                let outcome = self.eliminate_whole(&front, member);
+                self.meter
+                    .add(tamarack_plan::front_flops(npiv, nupd) as u64);
+                outcome
+            } else {
+                self.assemble(s, member, &front, crew);
+                eliminate(&front, crew, self.spaces, &self.meter)
+            }
+        };
+        if let Err(Stop::Pivot(pivot)) = outcome {
+            failure.report((first + pivot.index) as u64, pivot.value);
+        }
+    }
+
+    /// Eliminates a small front in one piece.
+    ///
+    /// # Safety
+    /// As for [`process`](Self::process).
+    unsafe fn eliminate_whole(&self, front: &Front<T>, member: usize) -> Result<(), Stop> {
+        let slice = |m: &Packed<T>| match m.layout.len() {
+            0 => &mut [][..],
+            // SAFETY: the plan keeps this matrix apart from all other live ones.
+            len => unsafe { std::slice::from_raw_parts_mut(m.data, len) },
+        };
+        // SAFETY: the space is this member's.
+        let workspace = unsafe { self.spaces.kernel(member) };
+        partial_cholesky(
+            slice(&front.panel),
+            slice(&front.update),
+            (front.npiv(), front.update.layout.rows),
+            front.panel.layout.block,
+            UpdateMode::Accumulate,
+            workspace,
+        )
+        .map_err(Stop::Pivot)
+    }
+
+    /// Assembles a front, by the whole crew where it is large.
+    ///
+    /// # Safety
+    /// As for [`process`](Self::process).
+    unsafe fn assemble(&self, s: usize, member: usize, front: &Front<T>, crew: Crew<'_>) {
+        if front.panel.layout.rows < SHARED_ASSEMBLY || matches!(crew, Crew::Alone(_)) {
+            // SAFETY: the caller's promise.
+            return unsafe { self.assemble_all(s, member, front) };
+        }
+        let pivot_blocks = front.panel.layout.blocks();
+        crew.for_each(pivot_blocks + front.update.layout.blocks(), |b, member| {
+            if !self.meter.cancelled() {
+                let (panel, update) = match b.checked_sub(pivot_blocks) {
+                    None => (b..b + 1, 0..0),
+                    Some(c) => (0..0, c..c + 1),
+                };
+                // SAFETY: every block column is in one task; the children are only read.
+                unsafe { self.assemble_blocks(s, member, front, panel, update) };
+            }
+        });
+    }
+
+    /// # Safety
+    /// As for [`process`](Self::process).
+    unsafe fn assemble_all(&self, s: usize, member: usize, front: &Front<T>) {
+        let blocks = (front.panel.layout.blocks(), front.update.layout.blocks());
+        // SAFETY: the caller's promise.
+        unsafe { self.assemble_blocks(s, member, front, 0..blocks.0, 0..blocks.1) }
+    }
+
+    /// Clears block columns `panel` and `update` of a front and adds all that belongs there:
+    /// entries of A first, then the children in the order of the tree.
+    ///
+    /// # Safety
+    /// Only this call touches these block columns, and nobody writes to the children's matrices.
+    unsafe fn assemble_blocks(
+        &self,
+        s: usize,
+        member: usize,
+        front: &Front<T>,
+        panel: std::ops::Range<usize>,
+        update: std::ops::Range<usize>,
+    ) {
+        let (npiv, nupd, block) = (
+            front.npiv(),
+            front.update.layout.rows,
+            front.panel.layout.block,
+        );
+        let pivots = panel.start * block..npiv.min(panel.end * block);
+        // Columns of the front that these block columns cover: contiguous, as callers cut them.
+        let from = if panel.is_empty() {
+            npiv + update.start * block
+        } else {
+            pivots.start
+        };
+        let to = if update.is_empty() {
+            pivots.end
+        } else {
+            npiv + nupd.min(update.end * block)
+        };
+        // SAFETY: the caller's promise, and the entry map belongs to these values.
+        unsafe {
+            front.panel.clear(panel);
+            front.update.clear(update);
+            add_entries(
+                self.symbolic,
+                s,
+                self.values,
+                self.shift,
+                &front.panel,
+                pivots,
+            );
+            let runs = &mut self.spaces.of(member).runs;
+            for &child in self.symbolic.children(s) {
+                let child = child as usize;
+                let relative = self.symbolic.relative(child);
+                let position = |column: usize| relative.partition_point(|&r| (r as usize) < column);
+                let columns = position(from)..position(to);
+                if !columns.is_empty() {
+                    find_runs(relative, runs);
+                    extend_add(&self.memory.update(child, member), runs, columns, front);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The numeric factor, and how it comes about.
+
+use std::sync::Arc;
+
+use tamarack_plan::FactorPlan;
+use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
+use tamarack_store::Arena;
+use tamarack_symbolic::SymbolicFactor;
+
+use crate::control::{Control, Meter};
+use crate::error::FactorError;
+use crate::execute::{Execution, Outcome, Spaces};
+use crate::front::Memory;
+use crate::not_spd::{Cause, NotPositiveDefinite};
+use crate::team::Team;
+use crate::value::Value;
+
+/// What to do with a matrix that is not positive definite.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnNotSpd {
+    /// Report it.
+    #[default]
+    Fail,
+    /// Factorize `A + σI` instead, with the smallest σ of a rising sequence that works; see
+    /// [`NumericFactor::shift`].
+    Shift,
+}
+
+/// How to factorize.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FactorOptions {
+    /// What to do with a matrix that is not positive definite.
+    pub not_spd: OnNotSpd,
+}
+
+/// The Cholesky factor `L` of `P A Pᵀ`, in core: the panels of all supernodes, with the memory and
+/// the threads to make it anew from other values.
+pub struct NumericFactor<T> {
+    plan: Arc<FactorPlan>,
+    team: Arc<Team>,
+    pattern: Arc<Pattern>,
+    options: FactorOptions,
+    panels: Arena<T>,
+    work: Arena<T>,
+    spaces: Spaces<T>,
+    shift: Option<f64>,
+    current: bool,
+}
+
+/// First shift over `ε·‖A‖`, and the factor from one shift to the next.
+const SHIFT_STEP: f64 = 16.0;
+
+impl<T: Value> NumericFactor<T> {
+    /// Factorizes `a` as planned.
+    ///
+    /// # Errors
+    /// The matrix is not the one analyzed or not positive definite, memory is refused, or the
+    /// caller cancelled.
+    pub fn factorize(
+        plan: Arc<FactorPlan>,
+        team: Arc<Team>,
+        a: &SymmetricCsc<T>,
+        options: &FactorOptions,
+        control: &Control<'_>,
+    ) -> Result<Self, FactorError> {
+        if plan.precision() != T::PRECISION {
+            let (planned, found) = (plan.precision(), T::PRECISION);
+            return Err(FactorError::Precision { planned, found });
+        }
+        let symbolic = plan.symbolic();
+        if symbolic.pattern_fingerprint() != tamarack_symbolic::pattern_fingerprint(a.pattern()) {
+            return Err(other_pattern(symbolic, a));
+        }
+        let mut factor = Self {
+            panels: Arena::new(plan.panel_offset()[symbolic.supernodes()])?,
+            work: Arena::new(plan.work_len())?,
+            spaces: Spaces::new(team.size(), plan.block(), plan.largest_front()),
+            pattern: a.pattern().clone(),
+            options: *options,
+            shift: None,
+            current: false,
+            plan,
+            team,
+        };
+        factor.refactorize(a, control)?;
+        Ok(factor)
+    }
+
+    /// Factorizes other values of the same pattern into the same memory; allocates nothing.
+    ///
+    /// # Errors
+    /// As for [`factorize`](Self::factorize). After an error that comes from the values or from
+    /// the caller's flag the factor is stale; after [`FactorError::Pattern`] it is as it was.
+    pub fn refactorize(
+        &mut self,
+        a: &SymmetricCsc<T>,
+        control: &Control<'_>,
+    ) -> Result<(), FactorError> {
+        if !Arc::ptr_eq(&self.pattern, a.pattern()) && *self.pattern != **a.pattern() {
+            return Err(other_pattern(self.plan.symbolic(), a));
+        }
+        self.current = false;
+        self.shift = None;
+        let mut sigma = 0.0;
+        loop {
+            let (position, pivot) =
+                match self.execute(a.values(), <T as Scalar>::from_f64(sigma), control) {
+                    Outcome::Cancelled => return Err(FactorError::Cancelled),
+                    Outcome::Failed(position, pivot) => (ElimIdx(position), pivot),
+                    Outcome::Done => {
+                        self.current = true;
+                        self.shift = (sigma > 0.0).then_some(sigma);
+                        return Ok(());
+                    }
+                };
+            let symbolic = self.plan.symbolic();
+            let report = NotPositiveDefinite::diagnose(symbolic, a, position, pivot);
+            let hopeless = matches!(report.cause, Cause::NotFinite { .. } | Cause::Overflow);
+            let norm = a.norm_inf();
+            // With σ > ‖A‖ every row is diagonally dominant, so the sequence ends.
+            if self.options.not_spd == OnNotSpd::Fail || hopeless || sigma > 2.0 * norm {
+                return Err(report.into());
+            }
+            let least = Scalar::to_f64(T::EPSILON) * norm;
+            sigma = if sigma == 0.0 {
+                least.max(f64::MIN_POSITIVE)
+            } else {
+                sigma
+            } * SHIFT_STEP;
+        }
+    }
+
+    fn execute(&mut self, values: &[T], shift: T, control: &Control<'_>) -> Outcome {
+        let execution = Execution {
+            memory: Memory {
+                plan: &self.plan,
+                panels: self.panels.as_mut_slice().as_mut_ptr(),
+                work: self.work.as_mut_slice().as_mut_ptr(),
+            },
+            symbolic: self.plan.symbolic(),
+            spaces: &self.spaces,
+            values,
+            shift,
+            meter: Meter::new(control, self.plan.flops_done()),
+        };
+        // SAFETY: both arenas were made with the plan's sizes and are borrowed exclusively.
+        unsafe { execution.run(&self.team) }
+    }
+
+    /// The plan it was made by.
+    pub fn plan(&self) -> &Arc<FactorPlan> {
+        &self.plan
+    }
+
+    /// Its structure.
+    pub fn symbolic(&self) -> &Arc<SymbolicFactor> {
+        self.plan.symbolic()
+    }
+
+    /// The threads that work on it.
+    pub fn team(&self) -> &Arc<Team> {
+        &self.team
+    }
+
+    /// The pivot columns of supernode `s` of L, in the layout
+    /// [`FactorPlan::panel_layout`]; meaningless while the factor is stale.
+    pub fn panel(&self, s: usize) -> &[T] {
+        let offset = self.plan.panel_offset();
+        self.panels.get(offset[s] as usize..offset[s + 1] as usize)
+    }
+
+    /// Whether the last factorization succeeded.
+    pub fn is_current(&self) -> bool {
+        self.current
+    }
+
+    /// The σ of `A + σI` that was factorized instead of A, where that was asked for and needed.
+    pub fn shift(&self) -> Option<f64> {
+        self.shift
+    }
+}
+
+impl<T: Value> std::fmt::Debug for NumericFactor<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NumericFactor")
+            .field("n", &self.plan.symbolic().n())
+            .field("precision", &self.plan.precision())
+            .field("shift", &self.shift)
+            .field("current", &self.current)
+            .finish_non_exhaustive()
+    }
+}
+
+fn other_pattern<T: Value>(symbolic: &SymbolicFactor, a: &SymmetricCsc<T>) -> FactorError {
+    FactorError::Pattern {
+        n: a.n(),
+        nnz: a.pattern().nnz_lower(),
+        analyzed_n: symbolic.n(),
+        analyzed_nnz: symbolic.nnz_a(),
+    }
+}

@@ -1,0 +1,114 @@
+//! A front while it is worked on: its panel in the factor and its update matrix in the work area.
+
+use tamarack_dense::BlockColumns;
+use tamarack_plan::{FactorPlan, UpdatePlace};
+
+use crate::value::Value;
+
+/// A symmetric or trapezoidal matrix in packed block columns, somewhere in shared memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Packed<T> {
+    pub data: *mut T,
+    pub layout: BlockColumns,
+}
+
+// SAFETY: a `Packed` only names memory; everything that touches it is unsafe and says who may when.
+unsafe impl<T: Value> Send for Packed<T> {}
+// SAFETY: as above.
+unsafe impl<T: Value> Sync for Packed<T> {}
+
+impl<T: Value> Packed<T> {
+    /// Where row 0 of column `j` would stand; rows from `j`'s block downwards really do.
+    #[inline(always)]
+    pub fn column(&self, j: usize) -> *mut T {
+        let top = j / self.layout.block * self.layout.block;
+        self.data
+            .wrapping_add(self.layout.index(top, j))
+            .wrapping_sub(top)
+    }
+
+    /// Sets block columns to zero.
+    ///
+    /// # Safety
+    /// Nobody else may use these block columns meanwhile.
+    pub unsafe fn clear(&self, blocks: std::ops::Range<usize>) {
+        if blocks.is_empty() {
+            return;
+        }
+        let from = self.layout.offset(blocks.start);
+        let last = blocks.end - 1;
+        let to = self.layout.offset(last) + self.layout.width(last) * self.layout.height(last);
+        // SAFETY: the range lies in the matrix, and zero bytes are the number zero.
+        unsafe { std::ptr::write_bytes(self.data.add(from), 0, to - from) };
+    }
+}
+
+/// The two parts of a front.
+#[derive(Clone, Copy)]
+pub(crate) struct Front<T> {
+    /// `(npiv + nupd) × npiv`: pivot columns.
+    pub panel: Packed<T>,
+    /// `nupd × nupd`: the Schur complement, the update matrix.
+    pub update: Packed<T>,
+}
+
+impl<T: Value> Front<T> {
+    pub fn npiv(&self) -> usize {
+        self.panel.layout.cols
+    }
+
+    /// Where row 0 of column `j` of the whole front would stand, rows counted in the front.
+    #[inline(always)]
+    pub fn column(&self, j: usize) -> *mut T {
+        let npiv = self.npiv();
+        if j < npiv {
+            self.panel.column(j)
+        } else {
+            self.update.column(j - npiv).wrapping_sub(npiv)
+        }
+    }
+}
+
+/// Base addresses of the factor and of the work area, shared by all members of a team.
+#[derive(Clone, Copy)]
+pub(crate) struct Memory<'a, T> {
+    pub plan: &'a FactorPlan,
+    pub panels: *mut T,
+    pub work: *mut T,
+}
+
+// SAFETY: the plan gives every live matrix a place of its own, and the executor lets one member at
+// a time write to any part of it.
+unsafe impl<T: Value> Sync for Memory<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Value> Send for Memory<'_, T> {}
+
+impl<T: Value> Memory<'_, T> {
+    /// The front of supernode `s`; `member` is who walks the subtree that it is in.
+    pub fn front(&self, s: usize, member: usize) -> Front<T> {
+        let at = self.plan.panel_offset()[s] as usize;
+        let panel = Packed {
+            data: self.panels.wrapping_add(at),
+            layout: self.plan.panel_layout(s),
+        };
+        Front {
+            panel,
+            update: self.update(s, member),
+        }
+    }
+
+    /// The update matrix of supernode `s`, in the stack of `member` or in the shared area.
+    pub fn update(&self, s: usize, member: usize) -> Packed<T> {
+        let at = match self.plan.update_place(s) {
+            UpdatePlace::None => 0,
+            UpdatePlace::Left(at) => self.plan.stack_offset(member) + at,
+            UpdatePlace::Right(back) => self.plan.stack_offset(member + 1) - back,
+            UpdatePlace::Shared(at) => at,
+        };
+        let data = self.work.wrapping_add(at as usize);
+        Packed {
+            data,
+            layout: self.plan.update_layout(s),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What is known about a matrix that turned out not to be positive definite.
+
+use std::fmt;
+
+use tamarack_sparse::{ElimIdx, Scalar, SymmetricCsc, UserIdx};
+use tamarack_symbolic::SymbolicFactor;
+
+/// The first pivot, in elimination order, that is not positive: the same for every thread count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NotPositiveDefinite {
+    /// The user's own column (equal to the row), counted from 0.
+    pub column: UserIdx,
+    /// Its position in the elimination, counted from 0.
+    pub position: ElimIdx,
+    /// The pivot: what was left of the diagonal entry; NaN where NaN or infinity came in.
+    pub pivot: f64,
+    /// What the matrix suggests as the cause.
+    pub cause: Cause,
+}
+
+/// A likely cause of a pivot that is not positive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The matrix has an entry that is NaN or infinite.
+    NotFinite {
+        /// Row of the first such entry, user order, from 0.
+        row: UserIdx,
+        /// Its column, user order, from 0.
+        column: UserIdx,
+        /// The entry.
+        value: f64,
+    },
+    /// Intermediate results overflowed although every entry is finite.
+    Overflow,
+    /// The diagonal entry of the column is zero.
+    ZeroDiagonal,
+    /// The diagonal entry of the column is negative.
+    NegativeDiagonal {
+        /// The entry.
+        value: f64,
+    },
+    /// The pivot vanished against its diagonal entry: the matrix is singular to working precision,
+    /// as a structure is that can move as a rigid body.
+    MissingConstraint,
+    /// The matrix has a clearly negative eigenvalue.
+    Indefinite,
+}
+
+/// Pivots below this share of their diagonal entry, times √n and the rounding unit, have vanished.
+const VANISHED: f64 = 64.0;
+
+impl NotPositiveDefinite {
+    /// Looks up the user's column and the likely cause.
+    pub(crate) fn diagnose<T: Scalar>(
+        symbolic: &SymbolicFactor,
+        a: &SymmetricCsc<T>,
+        position: ElimIdx,
+        pivot: f64,
+    ) -> Self {
+        let column = symbolic.permutation().user(position);
+        let diagonal = a.column(column.get()).1[0].to_f64();
+        let rounding = VANISHED * T::EPSILON.to_f64() * (a.n() as f64).sqrt();
+        let cause = if !pivot.is_finite() {
+            first_not_finite(a).unwrap_or(Cause::Overflow)
+        } else if diagonal == 0.0 {
+            Cause::ZeroDiagonal
+        } else if diagonal < 0.0 {
+            Cause::NegativeDiagonal { value: diagonal }
+        } else if pivot.abs() <= rounding * diagonal {
+            Cause::MissingConstraint
+        } else {
+            Cause::Indefinite
+        };
+        Self {
+            column,
+            position,
+            pivot,
+            cause,
+        }
+    }
+}
+
+fn first_not_finite<T: Scalar>(a: &SymmetricCsc<T>) -> Option<Cause> {
+    (0..a.n()).find_map(|j| {
+        let (rows, values) = a.column(j);
+        let k = values.iter().position(|v| !v.is_finite())?;
+        let (row, column) = (UserIdx(rows[k]), UserIdx(j as u32));
+        Some(Cause::NotFinite {
+            row,
+            column,
+            value: values[k].to_f64(),
+        })
+    })
+}
+
+impl fmt::Display for NotPositiveDefinite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            column,
+            position,
+            pivot,
+            cause,
+        } = self;
+        write!(
+            f,
+            "matrix is not positive definite: pivot {pivot:.3e} at column {} (counted from 0; \
+             elimination position {}); {cause}",
+            column.0, position.0
+        )
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFinite { row, column, value } => {
+                write!(f, "entry ({}, {}) is {value}", row.0, column.0)
+            }
+            Self::Overflow => f.write_str("intermediate results overflowed: scale the matrix"),
+            Self::ZeroDiagonal => f.write_str("its diagonal entry is zero or missing"),
+            Self::NegativeDiagonal { value } => write!(f, "its diagonal entry is {value:e}"),
+            Self::MissingConstraint => f.write_str(
+                "it is singular to working precision: a missing constraint (rigid-body mode) is \
+                 the usual cause",
+            ),
+            Self::Indefinite => f.write_str(
+                "it has a negative eigenvalue: a missing constraint, a wrong sign, or a saddle-point \
+                 (mixed, contact) formulation is the usual cause",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for NotPositiveDefinite {}
