@@ -39,7 +39,8 @@ impl SymbolicFactor {
         let tree = elimination_tree(&lower);
         let post = postorder(&tree);
         let tree = relabel_forest(&tree, &post);
-        let count = column_counts(&tree, &lower.columns(&post));
+        let columns = lower.columns(&post);
+        let count = column_counts(&tree, &columns);
         let forest = SuperForest::fundamental(&tree, &count);
         drop(tree);
         let merged = match &options.amalgamation {
@@ -53,7 +54,14 @@ impl SymbolicFactor {
             .collect();
         drop(post);
         let permutation = renumbered(ordering, &label).map_err(|_| wrong_length(()))?;
-        let structure = Structure::new(pattern, &lower, &label, &permutation, &assembly);
+        let structure = Structure::new(
+            pattern,
+            &lower,
+            &label,
+            &permutation,
+            &assembly,
+            columns.rows,
+        );
         let stats = Stats {
             nnz_a: pattern.nnz_lower(),
             nnz_l: count.iter().map(|&c| u64::from(c)).sum(),

@@ -15,8 +15,8 @@ pub(crate) fn elimination_tree(lower: &LowerRows) -> Vec<u32> {
     let mut ancestor = vec![NONE; n];
     for i in 0..n {
         let row = i as u32;
-        for e in lower.row(i) {
-            let mut k = e.column as usize;
+        for column in lower.row(i) {
+            let mut k = column as usize;
             loop {
                 let up = ancestor[k];
                 if up == row {

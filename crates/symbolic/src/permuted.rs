@@ -10,26 +10,11 @@ use tamarack_sparse::{Pattern, Permutation};
 pub(crate) struct LowerRows {
     /// Offsets of the rows, length `n + 1`.
     pub ptr: Vec<usize>,
-    /// Columns and their sources.
-    pub entries: Vec<RowEntry>,
-}
-
-/// One entry of a row.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct RowEntry {
-    /// Column, elimination order.
-    pub column: u32,
-    /// Low half of the position in the user's values.
-    src_low: u32,
-    /// High half.
-    src_high: u32,
-}
-
-impl RowEntry {
-    /// Position of the entry in the user's values.
-    pub fn src(self) -> u64 {
-        u64::from(self.src_low) | u64::from(self.src_high) << 32
-    }
+    /// Column (elimination order) in the high half, low half of the source in the low half: eight
+    /// bytes an entry, as this is the largest array of the analysis.
+    entries: Vec<u64>,
+    /// High halves of the sources, empty unless A has 2^32 entries or more.
+    src_high: Vec<u32>,
 }
 
 impl LowerRows {
@@ -50,7 +35,9 @@ impl LowerRows {
             sum += *p;
             *p = sum;
         }
-        let mut entries = vec![RowEntry::default(); sum];
+        let mut entries = vec![0u64; sum];
+        let wide = pattern.nnz_lower() > u64::from(u32::MAX);
+        let mut src_high = vec![0u32; if wide { sum } else { 0 }];
         for j in 0..n {
             let b = elim[j];
             let range = pattern.range(j);
@@ -58,14 +45,17 @@ impl LowerRows {
                 let a = elim[i as usize];
                 let slot = &mut ptr[a.max(b) as usize];
                 *slot -= 1;
-                entries[*slot] = RowEntry {
-                    column: a.min(b),
-                    src_low: k as u32,
-                    src_high: (k as u64 >> 32) as u32,
-                };
+                entries[*slot] = u64::from(a.min(b)) << 32 | u64::from(k as u32);
+                if wide {
+                    src_high[*slot] = (k as u64 >> 32) as u32;
+                }
             }
         }
-        Self { ptr, entries }
+        Self {
+            ptr,
+            entries,
+            src_high,
+        }
     }
 
     /// Order of the matrix.
@@ -73,9 +63,26 @@ impl LowerRows {
         self.ptr.len() - 1
     }
 
-    /// Entries of row `i` left of the diagonal.
-    pub fn row(&self, i: usize) -> &[RowEntry] {
-        &self.entries[self.ptr[i]..self.ptr[i + 1]]
+    /// Columns of row `i` left of the diagonal.
+    pub fn row(&self, i: usize) -> impl Iterator<Item = u32> + '_ {
+        let range = self.ptr[i]..self.ptr[i + 1];
+        self.entries[range].iter().map(|&e| column(e))
+    }
+
+    /// Columns of row `i` left of the diagonal, and the positions of its entries in the user's values.
+    pub fn row_with_src(&self, i: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let range = self.ptr[i]..self.ptr[i + 1];
+        let start = range.start;
+        let entries = self.entries[range].iter().enumerate();
+        entries.map(move |(k, &e)| {
+            let high = self.src_high.get(start + k).copied().unwrap_or(0);
+            (column(e), u64::from(high) << 32 | u64::from(e as u32))
+        })
+    }
+
+    /// Columns of all entries, row after row.
+    pub fn all_columns(&self) -> impl Iterator<Item = u32> + '_ {
+        self.entries.iter().map(|&e| column(e))
     }
 
     /// The columns of the relabeled matrix: what was `k` becomes `label[k]`, which must keep the
@@ -83,18 +90,19 @@ impl LowerRows {
     pub fn columns(&self, label: &[u32]) -> LowerColumns {
         let n = self.n();
         let mut ptr = vec![0usize; n + 1];
-        for e in &self.entries {
-            ptr[label[e.column as usize] as usize] += 1;
+        for c in self.all_columns() {
+            ptr[label[c as usize] as usize] += 1;
         }
         let mut sum = 0;
         for p in &mut ptr {
             sum += *p;
             *p = sum;
         }
-        let mut rows = vec![0u32; sum];
+        // Room for the diagonal too: the buffer becomes the rows of the entry map.
+        let mut rows = vec![0u32; sum + n];
         for i in 0..n {
-            for e in self.row(i) {
-                let slot = &mut ptr[label[e.column as usize] as usize];
+            for c in self.row(i) {
+                let slot = &mut ptr[label[c as usize] as usize];
                 *slot -= 1;
                 rows[*slot] = label[i];
             }
@@ -103,11 +111,16 @@ impl LowerRows {
     }
 }
 
+/// The column of a packed entry.
+fn column(entry: u64) -> u32 {
+    (entry >> 32) as u32
+}
+
 /// Strict lower triangle of a relabeled pattern, by columns, rows in no particular order.
 pub(crate) struct LowerColumns {
     /// Offsets of the columns, length `n + 1`.
     pub ptr: Vec<usize>,
-    /// Rows.
+    /// Rows, and room for n more.
     pub rows: Vec<u32>,
 }
 

@@ -75,13 +75,15 @@ impl Sweep {
 
 impl Structure {
     /// Sweeps over the rows of the permuted matrix. `label` takes the order of `lower` to the
-    /// final one, `permutation` the user's.
+    /// final one, `permutation` the user's; `buffer` is overwritten and
+    /// kept (memory that was touched before is cheaper than new pages).
     pub fn new(
         pattern: &Pattern,
         lower: &LowerRows,
         label: &[u32],
         permutation: &Permutation,
         assembly: &Assembly,
+        buffer: Vec<u32>,
     ) -> Self {
         let n = lower.n();
         let owner = owners(&assembly.super_ptr);
@@ -100,7 +102,8 @@ impl Structure {
         };
         let (entry_ptr, mut next) = entry_offsets(lower, label);
         let mut entry_src = vec![0u64; pattern.nnz_lower() as usize];
-        let mut entry_row = vec![0u32; pattern.nnz_lower() as usize];
+        let mut entry_row = buffer;
+        entry_row.resize(pattern.nnz_lower() as usize, 0);
         for i in 0..n {
             let s = owner[i];
             let in_owner = i as u32 - assembly.super_ptr[s as usize];
@@ -110,8 +113,8 @@ impl Structure {
             let user = permutation.user_of_elim()[i] as usize;
             entry_src[slot] = pattern.col_ptr()[user];
             entry_row[slot] = in_owner;
-            for e in lower.row(old[i] as usize) {
-                let (j, t) = home[e.column as usize];
+            for (column, src) in lower.row_with_src(old[i] as usize) {
+                let (j, t) = home[column as usize];
                 let position = if t == s {
                     in_owner
                 } else {
@@ -120,7 +123,7 @@ impl Structure {
                 };
                 let slot = next[j as usize] as usize;
                 next[j as usize] += 1;
-                entry_src[slot] = e.src();
+                entry_src[slot] = src;
                 entry_row[slot] = position;
             }
         }
@@ -171,8 +174,8 @@ fn entry_offsets(lower: &LowerRows, label: &[u32]) -> (Vec<u64>, Vec<u64>) {
     let n = lower.n();
     let mut ptr = vec![1u64; n + 1];
     ptr[n] = 0;
-    for e in &lower.entries {
-        ptr[label[e.column as usize] as usize] += 1;
+    for column in lower.all_columns() {
+        ptr[label[column as usize] as usize] += 1;
     }
     let mut sum = 0;
     for p in &mut ptr {
