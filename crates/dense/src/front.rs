@@ -21,7 +21,7 @@
 use std::ops::Range;
 
 use crate::blas::{PivotFailure, cholesky, trsm};
-use crate::product::{Operand, Shape, product};
+use crate::product::{PanelRows, Shape, product};
 use crate::real::with_isa;
 use crate::simd::Simd;
 use crate::workspace::{Buffers, KC};
@@ -54,25 +54,6 @@ pub struct FrontMut<T> {
 unsafe impl<T: Send> Send for FrontMut<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for FrontMut<T> {}
-
-/// Rows of the panel as an operand, from front row `row`, over all block columns above it.
-#[derive(Clone, Copy)]
-struct PanelRows<T> {
-    panel: *const T,
-    layout: BlockColumns,
-    row: usize,
-}
-
-impl<T: Copy> Operand<T> for PanelRows<T> {
-    #[inline(always)]
-    fn strip(&self, k: usize) -> (*const T, usize, usize) {
-        let l = &self.layout;
-        let b = k / l.block;
-        let (top, ld) = (b * l.block, l.height(b));
-        let at = l.offset(b) + (k - top) * ld + (self.row - top);
-        (self.panel.wrapping_add(at), ld, top + l.width(b) - k)
-    }
-}
 
 impl<T: Real> FrontMut<T> {
     /// View of a front: `panel` is laid out as [`BlockColumns::panel`], `update` as
@@ -204,6 +185,7 @@ unsafe fn update_panel<S: Simd>(
         panel: f.panel.cast_const(),
         layout,
         row,
+        first: 0,
     };
     let shape = Shape {
         m: rows.len(),
@@ -275,6 +257,7 @@ unsafe fn update_trailing<S: Simd>(
         panel,
         layout,
         row: f.npiv + row,
+        first: 0,
     };
     let shape = Shape {
         m: rows.len(),

@@ -8,10 +8,10 @@
 //! depends on neither `m` nor `n` nor the path taken.
 //! Cost: `2·m·n·k` flops (half when lower); per `KC` of k, C is read and written once.
 
-use crate::Real;
 use crate::simd::Simd;
 use crate::tile::{self, Tile, UpdateMode};
 use crate::workspace::Buffers;
+use crate::{BlockColumns, Real};
 
 /// An operand whose columns are stored strip by strip.
 pub(crate) trait Operand<T>: Copy {
@@ -27,6 +27,27 @@ impl<T: Copy> Operand<T> for Plain<T> {
     #[inline(always)]
     fn strip(&self, k: usize) -> (*const T, usize, usize) {
         (self.0.wrapping_add(k * self.1), self.1, usize::MAX)
+    }
+}
+
+/// Rows of a factor panel as an operand, from front row `row` and column `first` on.
+#[derive(Clone, Copy)]
+pub(crate) struct PanelRows<T> {
+    pub panel: *const T,
+    pub layout: BlockColumns,
+    pub row: usize,
+    pub first: usize,
+}
+
+impl<T: Copy> Operand<T> for PanelRows<T> {
+    #[inline(always)]
+    fn strip(&self, k: usize) -> (*const T, usize, usize) {
+        let l = &self.layout;
+        let k = self.first + k;
+        let b = k / l.block;
+        let (top, ld) = (b * l.block, l.height(b));
+        let at = l.offset(b) + (k - top) * ld + (self.row - top);
+        (self.panel.wrapping_add(at), ld, top + l.width(b) - k)
     }
 }
 

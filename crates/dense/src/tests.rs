@@ -2,6 +2,7 @@
 
 mod blas;
 mod front;
+mod substitution;
 
 use crate::Real;
 
