@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use tamarack_sparse::{Pattern, Permutation};
-use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
+use tamarack_symbolic::{AmalgamationOptions, SymbolicFactor, SymbolicOptions};
 
 /// A box of `nx × ny × nz` nodes with `dof` unknowns each, coupled within `reach` of each other:
 /// along the axes only, or to all 26 neighbors.
@@ -122,12 +122,13 @@ fn main() {
         times.sort_by(f64::total_cmp);
         let Some(f) = last else { continue };
         let s = f.stats();
-        let updates: f64 = (0..f.supernodes())
-            .map(|k| (f.nupd(k) as f64).powi(2) / 2.0)
+        let model = AmalgamationOptions::default();
+        let predicted: f64 = (0..f.supernodes())
+            .map(|k| model.predicted_secs(f.npiv(k) as u32, f.nupd(k) as u32))
             .sum();
         println!(
             "{name:10} n {:8} nnz(A) {:9} nnz(L) {:10} Gflop {:8.2}  median {:.3} s min {:.3} s\n{:10} \
-             supernodes {} -> {}  stored {:.4}  flops {:.4}  rows {:.2} M  updates {:.1} M  stack {:.1} M",
+             supernodes {} -> {}  stored {:.4}  flops {:.4}  rows {:.2} M  stack {:.1} M  predicted {predicted:.3} s",
             f.n(),
             s.nnz_a,
             s.nnz_l,
@@ -140,7 +141,6 @@ fn main() {
             s.nnz_l_stored as f64 / s.nnz_l as f64,
             s.flops_stored as f64 / s.flops as f64,
             (0..f.supernodes()).map(|k| f.nupd(k)).sum::<usize>() as f64 / 1e6,
-            updates / 1e6,
             f.subtree_stack_peak().iter().copied().max().unwrap_or(0) as f64 / 1e6,
         );
     }

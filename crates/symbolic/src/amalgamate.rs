@@ -81,12 +81,12 @@ impl Merged {
 impl AmalgamationOptions {
     /// Seconds saved by merging a child into its parent, each `(npiv, nupd)`.
     fn gain(&self, child: (u32, u32), parent: (u32, u32)) -> f64 {
-        let merged = (child.0 + parent.0, parent.1);
-        self.front(child) + self.front(parent) - self.front(merged)
+        let apart = self.predicted_secs(child.0, child.1) + self.predicted_secs(parent.0, parent.1);
+        apart - self.predicted_secs(child.0 + parent.0, parent.1)
     }
 
-    /// Predicted seconds of a front.
-    fn front(&self, (npiv, nupd): (u32, u32)) -> f64 {
+    /// Predicted seconds of a front of `npiv` pivots and `nupd` rows below.
+    pub fn predicted_secs(&self, npiv: u32, nupd: u32) -> f64 {
         let (k, u) = (f64::from(npiv), f64::from(nupd));
         let m = k + u;
         // Sum of squares from u + 1 to m, and entries of the trapezoid.

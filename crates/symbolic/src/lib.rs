@@ -2,9 +2,9 @@
 //!
 //! The result, [`SymbolicFactor`], is immutable and shared: it holds everything about the factor
 //! that does not depend on values, devices or thread counts. The steps, each a module: the lower
-//! triangle of `P A Pᵀ` ([`permuted`]), Liu's elimination tree ([`etree`]) and its [`postorder`], column
-//! [`counts`], fundamental [`supernodes`], which [`amalgamate`] joins into larger ones, the final
-//! order of the [`assembly`] tree, and the row [`structure`] of every supernode.
+//! triangle of `P A Pᵀ` (`permuted`), Liu's elimination tree (`etree`) and its `postorder`, column
+//! `counts`, fundamental `supernodes`, which `amalgamate` joins into larger ones, the final
+//! order of the `assembly` tree, and the row `structure` of every supernode.
 
 mod aggregates;
 mod amalgamate;

@@ -20,6 +20,12 @@ pub(crate) struct LowerRows {
 impl LowerRows {
     /// Sorts the entries of `pattern` into rows of the permuted matrix.
     pub fn new(pattern: &Pattern, ordering: &Permutation) -> Self {
+        let wide = pattern.nnz_lower() > u64::from(u32::MAX);
+        Self::with_width(pattern, ordering, wide)
+    }
+
+    /// As `new`, with 64-bit sources if `wide`.
+    fn with_width(pattern: &Pattern, ordering: &Permutation, wide: bool) -> Self {
         let n = pattern.n();
         let elim = ordering.elim_of_user();
         let mut ptr = vec![0usize; n + 1];
@@ -36,7 +42,6 @@ impl LowerRows {
             *p = sum;
         }
         let mut entries = vec![0u64; sum];
-        let wide = pattern.nnz_lower() > u64::from(u32::MAX);
         let mut src_high = vec![0u32; if wide { sum } else { 0 }];
         for j in 0..n {
             let b = elim[j];
@@ -128,5 +133,45 @@ impl LowerColumns {
     /// Rows of column `j` below the diagonal.
     pub fn column(&self, j: usize) -> &[u32] {
         &self.rows[self.ptr[j]..self.ptr[j + 1]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::random::Random;
+
+    #[test]
+    fn wide_and_narrow_sources_agree_and_name_their_entries() {
+        for seed in 0..200 {
+            let mut random = Random(seed);
+            let a = random.pattern(20);
+            let order = random.order(a.n());
+            let narrow = LowerRows::with_width(&a, &order, false);
+            let wide = LowerRows::with_width(&a, &order, true);
+            let mut seen = 0;
+            for i in 0..a.n() {
+                assert!(narrow.row_with_src(i).eq(wide.row_with_src(i)));
+                for (j, src) in wide.row_with_src(i) {
+                    let column = a.col_ptr().partition_point(|&p| p <= src) - 1;
+                    let row = a.row_idx()[src as usize] as usize;
+                    let ends = [row, column].map(|u| order.elim_of_user()[u]);
+                    assert!(ends == [i as u32, j] || ends == [j, i as u32]);
+                    assert!(j < i as u32);
+                    seen += 1;
+                }
+            }
+            assert_eq!(seen + a.n() as u64, a.nnz_lower());
+        }
+    }
+
+    #[test]
+    fn sources_above_32_bits_come_back_whole() {
+        let rows = LowerRows {
+            ptr: vec![0, 0, 1],
+            entries: vec![7],
+            src_high: vec![3],
+        };
+        assert!(rows.row_with_src(1).eq([(0, 3 << 32 | 7)]));
     }
 }

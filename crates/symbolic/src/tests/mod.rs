@@ -2,6 +2,6 @@
 
 mod naive;
 mod properties;
-mod random;
+pub(crate) mod random;
 mod saved;
 mod tree;

@@ -3,7 +3,7 @@
 use tamarack_sparse::{Pattern, Permutation};
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
-pub(super) struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
     pub fn below(&mut self, bound: usize) -> usize {
