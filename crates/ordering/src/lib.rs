@@ -1,1 +1,20 @@
-//! Fill-reducing orderings: minimum degree family, RCM.
+//! Fill-reducing orderings: from the pattern of a symmetric matrix to a permutation.
+//!
+//! [`order`] runs any [`Method`] on a [`Pattern`](tamarack_sparse::Pattern). Values never matter,
+//! and the result depends on nothing but the pattern and the options.
+
+mod error;
+mod graph;
+mod method;
+mod mindeg;
+mod rcm;
+mod workspace;
+
+pub use error::OrderingError;
+pub use graph::Graph;
+pub use method::{Method, order};
+pub use mindeg::{AmdOptions, MmdOptions};
+pub use workspace::Workspace;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! The orderings by name, and the one function that runs any of them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tamarack_sparse::{Pattern, Permutation};
+
+use crate::error::{OrderingError, refill};
+use crate::graph::Graph;
+use crate::mindeg::{Amd, AmdOptions, Mmd, MmdOptions};
+use crate::rcm;
+use crate::workspace::Workspace;
+
+/// A fill-reducing (or other) ordering with its options.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Method {
+    /// The user's own order.
+    Natural,
+    /// Reverse Cuthill–McKee: small bandwidth and profile (George and Liu 1981).
+    Rcm,
+    /// Minimum external degree, exact, one pivot at a time (Liu 1985).
+    MinimumDegree,
+    /// Multiple minimum degree: exact, independent pivots at a time (Liu 1985).
+    Mmd(MmdOptions),
+    /// Approximate minimum degree (Amestoy, Davis, Duff 1996).
+    Amd(AmdOptions),
+}
+
+impl Method {
+    /// Names that [`FromStr`] knows, separated by commas.
+    pub const NAMES: &'static str = "natural, rcm, md, mmd, amd";
+
+    /// Name as users write it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Natural => "natural",
+            Self::Rcm => "rcm",
+            Self::MinimumDegree => "md",
+            Self::Mmd(_) => "mmd",
+            Self::Amd(_) => "amd",
+        }
+    }
+}
+
+impl Default for Method {
+    fn default() -> Self {
+        Self::Amd(AmdOptions::default())
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Method {
+    type Err = OrderingError;
+
+    /// The method of that name with default options.
+    fn from_str(name: &str) -> Result<Self, OrderingError> {
+        Ok(match name {
+            "natural" => Self::Natural,
+            "rcm" => Self::Rcm,
+            "md" => Self::MinimumDegree,
+            "mmd" => Self::Mmd(MmdOptions::default()),
+            "amd" => Self::Amd(AmdOptions::default()),
+            _ => {
+                return Err(OrderingError::UnknownMethod {
+                    name: name.to_owned(),
+                    expected: Self::NAMES,
+                });
+            }
+        })
+    }
+}
+
+/// Orders the unknowns of `pattern`; the same input gives the same permutation.
+///
+/// `Permutation::user_of_elim` of the result is the elimination order.
+pub fn order(
+    pattern: &Pattern,
+    method: &Method,
+    ws: &mut Workspace,
+) -> Result<Permutation, OrderingError> {
+    let n = pattern.n();
+    match method {
+        Method::Natural => return Ok(Permutation::identity(n)),
+        Method::Rcm => rcm::order(
+            &Graph::from_pattern(pattern)?,
+            &mut ws.order,
+            &mut ws.scratch,
+        )?,
+        Method::MinimumDegree => {
+            ws.quotient.load(pattern)?;
+            Mmd::new(ws, None).run(&mut ())?;
+            finish(ws)?;
+        }
+        Method::Mmd(options) => {
+            ws.quotient.load(pattern)?;
+            Mmd::new(ws, Some(options.delta)).run(&mut ())?;
+            finish(ws)?;
+        }
+        Method::Amd(options) => {
+            ws.quotient.load(pattern)?;
+            Amd::new(ws, n as u32, options.aggressive).run(options.dense_limit(n), &mut ())?;
+            finish(ws)?;
+        }
+    }
+    Permutation::from_elimination_order(&ws.order).map_err(|_| OrderingError::Internal)
+}
+
+/// Writes the elimination order that the quotient graph holds to `ws.order`.
+fn finish(ws: &mut Workspace) -> Result<(), OrderingError> {
+    refill(&mut ws.order, ws.quotient.n(), 0)?;
+    let [first, owner] = &mut ws.scratch;
+    ws.quotient.elimination_order(&mut ws.order, first, owner)
+}

@@ -1,0 +1,184 @@
+//! Approximate minimum degree.
+//!
+//! Amestoy, Davis, Duff 1996 and 2004: the external degree of a variable is bounded from above by
+//! the smallest of (a) all that is left, (b) its previous bound plus what the new element brings,
+//! (c) the sizes of its elements, each counted outside the new element only. All the
+//! `|Le \ Lme|` together cost one pass over the element lists of the new element's variables, so
+//! that a step costs as much as reading their quotient-graph lists. The bound is exact while a
+//! variable belongs to at most two elements.
+
+use crate::error::OrderingError;
+use crate::mindeg::lists::{DegreeLists, NONE};
+use crate::mindeg::observer::Observer;
+use crate::mindeg::quotient::{Element, QuotientGraph};
+use crate::mindeg::supervariables::{self, HashTable};
+use crate::workspace::Workspace;
+
+/// Options of [`Method::Amd`](crate::Method::Amd).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AmdOptions {
+    /// A variable with more than `max(16, dense · √n)` neighbors is set aside and eliminated last;
+    /// negative: none is.
+    pub dense: f64,
+    /// Whether an element inside the new one is absorbed by it even where no entry joins them.
+    pub aggressive: bool,
+}
+
+impl Default for AmdOptions {
+    fn default() -> Self {
+        Self {
+            dense: 10.0,
+            aggressive: true,
+        }
+    }
+}
+
+impl AmdOptions {
+    /// Degree above which a variable is set aside.
+    pub(crate) fn dense_limit(&self, n: usize) -> u32 {
+        if self.dense < 0.0 {
+            return NONE;
+        }
+        let limit = self.dense * (n as f64).sqrt();
+        (limit.max(16.0) as u32).min(n as u32)
+    }
+}
+
+/// A quotient graph, its degree lists and its hash table: one elimination in progress.
+pub(crate) struct Amd<'a> {
+    pub(crate) q: &'a mut QuotientGraph,
+    pub(crate) lists: &'a mut DegreeLists,
+    pub(crate) table: &'a mut HashTable,
+    pub(crate) aggressive: bool,
+    /// Variables that stay in the graph to the end: none of `halo..` is eliminated.
+    pub(crate) halo: u32,
+    /// Largest degree of an element so far.
+    pub(crate) largest: u32,
+}
+
+impl<'a> Amd<'a> {
+    /// An elimination of the variables below `halo` of the quotient graph that `ws` holds.
+    pub(crate) fn new(ws: &'a mut Workspace, halo: u32, aggressive: bool) -> Self {
+        Self {
+            q: &mut ws.quotient,
+            lists: &mut ws.lists,
+            table: &mut ws.table,
+            aggressive,
+            halo,
+            largest: 0,
+        }
+    }
+
+    /// Eliminates all variables below `halo`.
+    pub(crate) fn run(
+        &mut self,
+        dense_limit: u32,
+        observer: &mut impl Observer,
+    ) -> Result<(), OrderingError> {
+        let n = self.q.n();
+        self.lists.reset(n)?;
+        self.table.reset(n)?;
+        for i in 0..self.halo {
+            let degree = self.q.nodes[i as usize].degree;
+            if degree == 0 {
+                self.q.eliminate_isolated(i);
+            } else if degree > dense_limit {
+                self.q.set_aside(i);
+            } else {
+                self.lists.insert(i, degree);
+            }
+        }
+        while let Some(me) = self.lists.pop_at_most(NONE) {
+            observer.pivot(self.q, self.lists, me);
+            let lists = &mut *self.lists;
+            let mut element = self.q.form_element(me, |i, degree| lists.remove(i, degree));
+            self.measure_elements(&element);
+            self.update_variables(&mut element);
+            self.largest = self.largest.max(element.degree);
+            self.q.stamp += self.largest;
+            let halo = self.halo;
+            supervariables::merge(self.q, self.table, &element, |i| i < halo);
+            self.relist(&element);
+            observer.formed(self.q, self.lists, me);
+        }
+        Ok(())
+    }
+
+    /// Sets `mark - stamp` of every element that shares variables with the new one to the weight
+    /// it has outside of it.
+    fn measure_elements(&mut self, element: &Element) {
+        self.largest = self.largest.max(element.degree);
+        // Marks reach up to the largest element's degree above the stamp, now and in `merge`.
+        self.q
+            .new_stamp(self.largest.saturating_mul(2).saturating_add(2));
+        let (nodes, store, stamp) = (&mut self.q.nodes, &self.q.store, self.q.stamp);
+        for &i in &store[element.start..element.end] {
+            let node = nodes[i as usize];
+            let weight = node.weight.unsigned_abs();
+            let start = node.start as usize;
+            for &e in &store[start..start + node.elements as usize] {
+                let e = &mut nodes[e as usize];
+                if e.mark >= stamp {
+                    e.mark -= weight;
+                } else if e.mark != 0 {
+                    e.mark = e.degree + stamp - weight;
+                }
+            }
+        }
+    }
+
+    /// Rewrites the lists of the new element's variables, absorbs elements inside it, and bounds
+    /// the degrees outside it.
+    fn update_variables(&mut self, element: &mut Element) {
+        let (stamp, me, aggressive) = (self.q.stamp, element.pivot, self.aggressive);
+        for p in element.start..element.end {
+            let i = self.q.store[p];
+            let mut outside = 0u32;
+            let variables = self.q.rewrite_list(i, me, |nodes, e| {
+                let mark = nodes[e as usize].mark;
+                if mark == 0 {
+                    return false;
+                }
+                let beyond = mark - stamp;
+                outside = outside.saturating_add(beyond);
+                if beyond == 0 && aggressive {
+                    QuotientGraph::absorb(nodes, e, me);
+                    nodes[e as usize].mark = 0;
+                    return false;
+                }
+                true
+            });
+            let node = &mut self.q.nodes[i as usize];
+            if node.len == 1 && i < self.halo {
+                self.q.mass_eliminate(i, element);
+            } else {
+                node.degree = node.degree.min(outside.saturating_add(variables));
+            }
+        }
+    }
+
+    /// Drops merged variables from the element's list, restores weights, and puts its variables
+    /// back into the degree lists.
+    fn relist(&mut self, element: &Element) {
+        let left = self.q.n() as u32 - self.q.eliminated;
+        let mut end = element.start;
+        for p in element.start..element.end {
+            let i = self.q.store[p];
+            let node = &mut self.q.nodes[i as usize];
+            if node.weight >= 0 {
+                continue;
+            }
+            node.weight = -node.weight;
+            self.q.store[end] = i;
+            end += 1;
+            if i < self.halo {
+                let weight = node.weight as u32;
+                let bound = node.degree.saturating_add(element.degree - weight);
+                node.degree = bound.min(left - weight);
+                self.lists.insert(i, node.degree);
+            }
+        }
+        self.q.close_element(element, end);
+    }
+}

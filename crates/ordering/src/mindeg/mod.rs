@@ -1,0 +1,18 @@
+//! Minimum degree orderings on a quotient graph.
+
+mod amd;
+mod lists;
+mod mmd;
+mod observer;
+mod quotient;
+mod supervariables;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use amd::Amd;
+pub use amd::AmdOptions;
+pub(crate) use lists::{DegreeLists, NONE};
+pub(crate) use mmd::Mmd;
+pub use mmd::MmdOptions;
+pub(crate) use quotient::QuotientGraph;
+pub(crate) use supervariables::HashTable;

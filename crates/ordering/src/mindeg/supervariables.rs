@@ -1,0 +1,128 @@
+//! Indistinguishable variables: same list, hence the same neighbors for the rest of the
+//! elimination; they are merged into one supervariable (hashing: Ashcraft 1995; Amestoy, Davis,
+//! Duff 1996).
+//!
+//! Only variables of the element just formed can have become indistinguishable. The table is as
+//! small as that element, so that it stays in cache.
+
+use crate::error::OrderingError;
+use crate::mindeg::lists::NONE;
+use crate::mindeg::quotient::{Element, QuotientGraph};
+
+/// Chains of variables with equal hash, valid within one step.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HashTable {
+    /// First of the chain, a power of two of them in use.
+    heads: Vec<u32>,
+    /// Next in the chain: by position in the element's list.
+    next: Vec<u32>,
+}
+
+impl HashTable {
+    /// Room for elements of up to `n` variables.
+    pub(crate) fn reset(&mut self, n: usize) -> Result<(), OrderingError> {
+        let slots = n.next_power_of_two();
+        if self.next.len() < n {
+            crate::error::refill(&mut self.next, n, NONE)?;
+        }
+        if self.heads.len() < slots {
+            crate::error::refill(&mut self.heads, slots, NONE)?;
+        }
+        Ok(())
+    }
+}
+
+/// Merges the indistinguishable variables of `element`, whose `hash` is set and whose weights are
+/// negated. Variables are told apart as well by `class`: only equal ones merge.
+pub(crate) fn merge(
+    q: &mut QuotientGraph,
+    table: &mut HashTable,
+    element: &Element,
+    class: impl Fn(u32) -> bool,
+) {
+    let len = element.end - element.start;
+    if len < 2 {
+        return;
+    }
+    let bits = usize::BITS - (len - 1).leading_zeros();
+    let heads = &mut table.heads[..1 << bits];
+    heads.fill(NONE);
+    for k in 0..len {
+        let i = q.store[element.start + k];
+        let node = &q.nodes[i as usize];
+        if node.weight < 0 {
+            let slot = slot_of(node.hash, bits);
+            table.next[k] = std::mem::replace(&mut heads[slot], k as u32);
+        }
+    }
+    for k in 0..len {
+        let i = q.store[element.start + k];
+        if q.nodes[i as usize].weight >= 0 {
+            continue;
+        }
+        let slot = slot_of(q.nodes[i as usize].hash, bits);
+        let mut head = std::mem::replace(&mut heads[slot], NONE);
+        while head != NONE && table.next[head as usize] != NONE {
+            merge_into(q, &mut table.next, element.start, head, &class);
+            head = table.next[head as usize];
+        }
+    }
+}
+
+#[inline]
+fn slot_of(hash: u32, bits: u32) -> usize {
+    // Multiplicative hashing: the high bits of the product mix all of them.
+    (u64::from(hash.wrapping_mul(0x9E37_79B1)) << bits >> 32) as usize
+}
+
+/// Merges into the variable at position `head` those after it in its chain that equal it.
+fn merge_into(
+    q: &mut QuotientGraph,
+    next: &mut [u32],
+    base: usize,
+    head: u32,
+    class: &impl Fn(u32) -> bool,
+) {
+    let i = q.store[base + head as usize];
+    let a = q.nodes[i as usize];
+    let mut marked = false;
+    let (mut last, mut k) = (head, next[head as usize]);
+    while k != NONE {
+        let following = next[k as usize];
+        let j = q.store[base + k as usize];
+        let b = q.nodes[j as usize];
+        let mut equal =
+            a.hash == b.hash && a.len == b.len && a.elements == b.elements && class(i) == class(j);
+        if equal {
+            if !marked {
+                q.new_stamp(1);
+                mark_list(q, i);
+                marked = true;
+            }
+            // The first entry is the new element for both.
+            equal = q.list(j)[1..]
+                .iter()
+                .all(|&x| q.nodes[x as usize].mark == q.stamp);
+        }
+        if equal {
+            q.nodes[i as usize].weight += b.weight;
+            q.nodes[j as usize].weight = 0;
+            QuotientGraph::absorb(&mut q.nodes, j, i);
+            next[last as usize] = following;
+        } else {
+            last = k;
+        }
+        k = following;
+    }
+    if marked {
+        q.stamp += 1;
+    }
+}
+
+fn mark_list(q: &mut QuotientGraph, i: u32) {
+    let node = q.nodes[i as usize];
+    for p in node.start as usize + 1..node.start as usize + node.len as usize {
+        let x = q.store[p];
+        q.nodes[x as usize].mark = q.stamp;
+    }
+}

@@ -1,0 +1,297 @@
+//! The quotient graph against the elimination graph it stands for, kept as bit sets, step by step.
+
+use tamarack_sparse::Pattern;
+
+use super::amd::Amd;
+use super::lists::{DegreeLists, NONE};
+use super::mmd::Mmd;
+use super::observer::Observer;
+use super::quotient::{IS_ELEMENT, QuotientGraph};
+use crate::workspace::Workspace;
+
+/// Deterministic random numbers (SplitMix64).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % n
+    }
+}
+
+/// Pattern of a graph given as bit sets of neighbors.
+fn pattern(adjacent: &[u64]) -> Pattern {
+    let n = adjacent.len();
+    let (mut ptr, mut rows) = (vec![0u64], Vec::new());
+    for (j, &bits) in adjacent.iter().enumerate() {
+        rows.push(j as u32);
+        rows.extend((j as u32 + 1..n as u32).filter(|&i| bits >> i & 1 == 1));
+        ptr.push(rows.len() as u64);
+    }
+    Pattern::lower(n, &ptr, &rows).unwrap()
+}
+
+/// A random graph on up to 40 vertices: sparse, dense, clustered or with twins.
+fn random_graph(seed: u64) -> Vec<u64> {
+    let mut r = Random(seed);
+    let n = r.below(40) as usize + 1;
+    let mut adjacent = vec![0u64; n];
+    let mut join = |a: usize, b: usize| {
+        if a != b {
+            adjacent[a] |= 1 << b;
+            adjacent[b] |= 1 << a;
+        }
+    };
+    let density = [1, 2, 4, n as u64][r.below(4) as usize];
+    let edges = r.below(density * n as u64 + 1);
+    let span = if r.below(2) == 0 {
+        n as u64
+    } else {
+        n as u64 / 4 + 1
+    };
+    for _ in 0..edges {
+        let a = r.below(n as u64);
+        let b = (a + r.below(span)) % n as u64;
+        join(a as usize, b as usize);
+    }
+    if r.below(3) == 0 && n > 2 {
+        // Make a few vertices twins of others.
+        for _ in 0..n / 3 {
+            let (a, b) = (r.below(n as u64) as usize, r.below(n as u64) as usize);
+            for c in 0..n {
+                if c != a && c != b && adjacent[a] >> c & 1 == 1 {
+                    adjacent[b] |= 1 << c;
+                    adjacent[c] |= 1 << b;
+                }
+            }
+        }
+    }
+    adjacent
+}
+
+/// Follows the elimination in the true graph.
+struct Checker {
+    /// Neighbors in the elimination graph.
+    adjacent: Vec<u64>,
+    alive: u64,
+    /// Vertices at and above it are never eliminated.
+    halo: usize,
+    exact: bool,
+    /// How far above the least degree a pivot may be.
+    delta: u32,
+    nnz_l: u64,
+    steps: usize,
+}
+
+impl Checker {
+    fn new(adjacent: &[u64]) -> Self {
+        let n = adjacent.len();
+        let isolated = (0..n).filter(|&v| adjacent[v] == 0);
+        let mut alive = u64::MAX >> (64 - n);
+        let mut nnz_l = 0;
+        for v in isolated {
+            alive &= !(1 << v);
+            nnz_l += 1;
+        }
+        Self {
+            adjacent: adjacent.to_vec(),
+            alive,
+            halo: n,
+            exact: false,
+            delta: 0,
+            nnz_l,
+            steps: 0,
+        }
+    }
+
+    /// The node that stands for vertex `x`.
+    fn root(q: &QuotientGraph, mut x: u32) -> u32 {
+        while q.nodes[x as usize].weight == 0 {
+            x = q.nodes[x as usize].start as u32;
+        }
+        x
+    }
+
+    /// Vertices that node `i` stands for.
+    fn members(q: &QuotientGraph, i: u32) -> u64 {
+        (0..q.n() as u32)
+            .filter(|&x| Self::root(q, x) == i)
+            .fold(0, |set, x| set | 1 << x)
+    }
+
+    /// True neighbors of a set outside of it.
+    fn neighbors(&self, set: u64) -> u64 {
+        (0..self.adjacent.len())
+            .filter(|&v| set >> v & 1 == 1)
+            .fold(0, |all, v| all | self.adjacent[v])
+            & self.alive
+            & !set
+    }
+
+    fn check_degree(&self, q: &QuotientGraph, i: u32) -> u32 {
+        let node = &q.nodes[i as usize];
+        let members = Self::members(q, i);
+        assert_eq!(members.count_ones() as i32, node.weight);
+        let neighbors = self.neighbors(members);
+        for v in (0..self.adjacent.len()).filter(|&v| members >> v & 1 == 1) {
+            let closed = self.adjacent[v] & self.alive | 1 << v;
+            assert_eq!(closed, neighbors | members, "{v} is not like {i}");
+        }
+        let degree = neighbors.count_ones();
+        if self.exact || node.elements <= 2 {
+            assert_eq!(node.degree, degree, "degree of {i}");
+        } else {
+            assert!(node.degree >= degree, "degree of {i} is no upper bound");
+        }
+        degree
+    }
+}
+
+impl Observer for Checker {
+    fn pivot(&mut self, q: &QuotientGraph, lists: &DegreeLists, me: u32) {
+        assert!((me as usize) < self.halo);
+        let chosen = q.nodes[me as usize].degree;
+        self.check_degree(q, me);
+        let mut least = chosen;
+        for i in 0..q.n() as u32 {
+            if lists.contains(i) {
+                self.check_degree(q, i);
+                least = least.min(q.nodes[i as usize].degree);
+            }
+        }
+        assert!(chosen <= least + self.delta, "{chosen} is not least");
+    }
+
+    fn formed(&mut self, q: &QuotientGraph, _lists: &DegreeLists, me: u32) {
+        let group = Self::members(q, me) & self.alive;
+        let outside = self.neighbors(group);
+        let node = &q.nodes[me as usize];
+        assert_eq!(node.elements, IS_ELEMENT);
+        assert_eq!(node.weight as u32, group.count_ones());
+        let list = q.list(me).iter();
+        let found = list.fold(0, |set, &i| set | Self::members(q, i));
+        assert_eq!(found, outside, "list of element {me}");
+        assert_eq!(node.degree, outside.count_ones());
+        for v in (0..self.adjacent.len()).filter(|&v| outside >> v & 1 == 1) {
+            self.adjacent[v] |= outside & !(1 << v);
+        }
+        self.alive &= !group;
+        let (p, u) = (
+            u64::from(group.count_ones()),
+            u64::from(outside.count_ones()),
+        );
+        self.nnz_l += p * (p + 1) / 2 + p * u;
+        self.steps += 1;
+    }
+}
+
+/// nnz(L) by naive elimination in the given order.
+fn naive_fill(adjacent: &[u64], order: &[u32]) -> u64 {
+    let mut adjacent = adjacent.to_vec();
+    let mut alive = u64::MAX >> (64 - adjacent.len());
+    let mut nnz = 0;
+    for &k in order {
+        assert_eq!(alive >> k & 1, 1, "{k} occurs twice");
+        alive &= !(1 << k);
+        let outside = adjacent[k as usize] & alive;
+        nnz += 1 + u64::from(outside.count_ones());
+        for (v, set) in adjacent.iter_mut().enumerate() {
+            if outside >> v & 1 == 1 {
+                *set |= outside & !(1 << v);
+            }
+        }
+    }
+    nnz
+}
+
+fn final_order(ws: &Workspace) -> Vec<u32> {
+    let mut order = vec![NONE; ws.quotient.n()];
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    ws.quotient
+        .elimination_order(&mut order, &mut a, &mut b)
+        .unwrap();
+    order
+}
+
+/// Runs one algorithm on thousands of graphs, the same workspace for all.
+fn check_all(seeds: std::ops::Range<u64>, run: impl Fn(&mut Workspace, &mut Checker)) {
+    let mut ws = Workspace::new();
+    let mut steps = 0;
+    for seed in seeds {
+        let graph = random_graph(seed);
+        ws.quotient.load(&pattern(&graph)).unwrap();
+        let mut checker = Checker::new(&graph);
+        run(&mut ws, &mut checker);
+        let order = final_order(&ws);
+        assert_eq!(checker.alive, 0);
+        assert_eq!(naive_fill(&graph, &order), checker.nnz_l, "seed {seed}");
+        steps += checker.steps;
+    }
+    assert!(steps > 10_000);
+}
+
+#[test]
+fn md_eliminates_a_variable_of_least_exact_degree() {
+    check_all(0..3000, |ws, checker| {
+        checker.exact = true;
+        Mmd::new(ws, None).run(checker).unwrap();
+    });
+}
+
+#[test]
+fn mmd_stays_within_its_tolerance() {
+    for delta in [0, 1, 3] {
+        check_all(0..2000, |ws, checker| {
+            (checker.exact, checker.delta) = (true, delta);
+            Mmd::new(ws, Some(delta)).run(checker).unwrap();
+        });
+    }
+}
+
+#[test]
+fn amd_bounds_the_degree_from_above_and_is_exact_with_two_elements() {
+    for aggressive in [true, false] {
+        check_all(0..3000, |ws, checker| {
+            let n = ws.quotient.n() as u32;
+            Amd::new(ws, n, aggressive).run(NONE, checker).unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_store_without_elbow_room_gives_the_same_order() {
+    for seed in 0..500 {
+        let p = pattern(&random_graph(seed));
+        let orders = [0, 1].map(|tight| {
+            let mut ws = Workspace::new();
+            ws.quotient.load(&p).unwrap();
+            if tight == 1 {
+                let room = ws.quotient.free + ws.quotient.n();
+                ws.quotient.store.truncate(room);
+            }
+            let n = p.n() as u32;
+            Amd::new(&mut ws, n, true).run(NONE, &mut ()).unwrap();
+            final_order(&ws)
+        });
+        assert_eq!(orders[0], orders[1]);
+    }
+}
+
+#[test]
+fn marks_survive_the_end_of_their_range() {
+    for seed in 0..500 {
+        let p = pattern(&random_graph(seed));
+        let orders = [2, u32::MAX - 300].map(|stamp| {
+            let mut ws = Workspace::new();
+            ws.quotient.load(&p).unwrap();
+            ws.quotient.stamp = stamp;
+            let n = p.n() as u32;
+            Amd::new(&mut ws, n, true).run(NONE, &mut ()).unwrap();
+            final_order(&ws)
+        });
+        assert_eq!(orders[0], orders[1]);
+    }
+}

@@ -1,0 +1,184 @@
+//! Every method on awkward patterns, through the public interface.
+
+use tamarack_sparse::{Pattern, Permutation};
+
+use crate::{Method, OrderingError, Workspace, order};
+
+/// Lower triangle of the graph on `n` vertices with the given edges.
+fn pattern(n: u32, edges: impl IntoIterator<Item = (u32, u32)>) -> Pattern {
+    let mut columns: Vec<Vec<u32>> = (0..n).map(|j| vec![j]).collect();
+    for (a, b) in edges {
+        columns[a.min(b) as usize].push(a.max(b));
+    }
+    let (mut ptr, mut rows) = (vec![0u64], Vec::new());
+    for mut column in columns {
+        column.sort_unstable();
+        column.dedup();
+        rows.append(&mut column);
+        ptr.push(rows.len() as u64);
+    }
+    Pattern::lower(n as usize, &ptr, &rows).unwrap()
+}
+
+fn awkward() -> Vec<(&'static str, Pattern)> {
+    let grid = |n: u32| {
+        (0..n * n)
+            .flat_map(move |v| [(v, v + 1, v % n + 1 < n), (v, v + n, v / n + 1 < n)])
+            .filter(|e| e.2)
+            .map(|e| (e.0, e.1))
+    };
+    vec![
+        ("empty", pattern(0, [])),
+        ("one", pattern(1, [])),
+        ("two", pattern(2, [(0, 1)])),
+        ("diagonal", pattern(50, [])),
+        ("star", pattern(5000, (1..5000).map(|i| (0, i)))),
+        (
+            "star, center last",
+            pattern(5000, (0..4999).map(|i| (i, 4999))),
+        ),
+        ("path", pattern(3000, (1..3000).map(|i| (i - 1, i)))),
+        ("ring", pattern(999, (0..999).map(|i| (i, (i + 1) % 999)))),
+        (
+            "complete",
+            pattern(120, (0..120).flat_map(|i| (0..i).map(move |j| (i, j)))),
+        ),
+        (
+            "bipartite",
+            pattern(200, (0..100).flat_map(|i| (100..200).map(move |j| (i, j)))),
+        ),
+        (
+            "cliques",
+            pattern(
+                400,
+                (0..400).flat_map(|i| (i / 20 * 20..i).map(move |j| (i, j))),
+            ),
+        ),
+        ("grid", pattern(2500, grid(50))),
+        ("grid and dense rows", {
+            let dense = [2500, 2501, 2502];
+            pattern(
+                2503,
+                grid(50).chain(
+                    dense
+                        .into_iter()
+                        .flat_map(|d| (0..2500).map(move |i| (i, d))),
+                ),
+            )
+        }),
+    ]
+}
+
+fn methods() -> impl Iterator<Item = Method> {
+    Method::NAMES.split(", ").map(|name| name.parse().unwrap())
+}
+
+/// nnz(L), by row subtrees.
+fn fill(pattern: &Pattern, permutation: &Permutation) -> u64 {
+    let (n, to_elim) = (pattern.n(), permutation.elim_of_user());
+    let mut rows = vec![Vec::new(); n];
+    for j in 0..n {
+        for &i in &pattern.rows(j)[1..] {
+            let (a, b) = (to_elim[i as usize], to_elim[j]);
+            rows[a.max(b) as usize].push(a.min(b) as usize);
+        }
+    }
+    let (mut parent, mut mark) = (vec![usize::MAX; n], vec![usize::MAX; n]);
+    let mut nnz = n as u64;
+    for i in 0..n {
+        mark[i] = i;
+        for &start in &rows[i] {
+            let mut j = start;
+            while mark[j] != i {
+                mark[j] = i;
+                nnz += 1;
+                if parent[j] == usize::MAX {
+                    parent[j] = i;
+                }
+                j = parent[j];
+            }
+        }
+    }
+    nnz
+}
+
+#[test]
+fn every_method_orders_awkward_graphs() {
+    let mut ws = Workspace::new();
+    for (name, p) in awkward() {
+        for method in methods() {
+            let first = order(&p, &method, &mut ws).unwrap();
+            assert_eq!(first.len(), p.n(), "{name}, {method}");
+            let again = order(&p, &method, &mut Workspace::new()).unwrap();
+            assert_eq!(first, again, "{name}, {method}: the workspace shows");
+        }
+    }
+}
+
+#[test]
+fn minimum_degree_finds_the_orders_without_fill() {
+    let mut ws = Workspace::new();
+    let none = [
+        "empty",
+        "one",
+        "two",
+        "diagonal",
+        "star",
+        "star, center last",
+        "path",
+        "complete",
+        "cliques",
+    ];
+    for (name, p) in awkward()
+        .into_iter()
+        .filter(|(name, _)| none.contains(name))
+    {
+        for method in methods().filter(|m| !matches!(m.name(), "natural" | "rcm")) {
+            let permutation = order(&p, &method, &mut ws).unwrap();
+            assert_eq!(fill(&p, &permutation), p.nnz_lower(), "{name}, {method}");
+        }
+    }
+}
+
+#[test]
+fn dense_rows_are_set_aside() {
+    let (_, p) = awkward().pop().unwrap();
+    let permutation = order(&p, &Method::default(), &mut Workspace::new()).unwrap();
+    for dense in 2500..2503 {
+        assert!(permutation.elim_of_user()[dense] >= 2500);
+    }
+}
+
+#[test]
+fn a_second_order_reuses_the_workspace() {
+    let (_, p) = awkward().pop().unwrap();
+    for method in methods() {
+        let mut ws = Workspace::new();
+        order(&p, &method, &mut ws).unwrap();
+        let before = addresses(&ws);
+        order(&p, &method, &mut ws).unwrap();
+        assert_eq!(before, addresses(&ws), "{method}");
+    }
+}
+
+#[test]
+fn names_round_trip() {
+    for method in methods() {
+        assert_eq!(method.to_string().parse::<Method>().unwrap(), method);
+    }
+    let error = "colamd".parse::<Method>().unwrap_err();
+    assert!(matches!(error, OrderingError::UnknownMethod { .. }));
+    assert!(error.to_string().contains("amd"));
+}
+
+/// Addresses of the workspace's arrays: they stay where nothing was allocated anew.
+fn addresses(ws: &Workspace) -> Vec<usize> {
+    vec![
+        ws.quotient.nodes.as_ptr() as usize,
+        ws.quotient.store.as_ptr() as usize,
+        ws.quotient.pivots.as_ptr() as usize,
+        ws.order.as_ptr() as usize,
+        ws.scratch[0].as_ptr() as usize,
+        ws.scratch[1].as_ptr() as usize,
+    ]
+}
