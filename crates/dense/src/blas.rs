@@ -5,7 +5,7 @@
 
 use thiserror::Error;
 
-use crate::product::{Plain, Shape, product};
+use crate::product::{Plain, Shape, cut, product};
 use crate::real::with_isa;
 use crate::simd::{Op, Simd};
 use crate::tile::{self, Lower, Tile, UpdateMode};
@@ -171,8 +171,7 @@ pub(crate) unsafe fn trsm<S: Simd>(
     if m == 0 {
         return;
     }
-    for j0 in (0..n).step_by(buf.solve_columns) {
-        let nn = buf.solve_columns.min(n - j0);
+    for (j0, nn) in cut(0..n, buf.solve_columns) {
         // SAFETY: offsets stay within the caller's matrices.
         unsafe {
             let shape = Shape {
@@ -211,7 +210,7 @@ pub(crate) unsafe fn trsm<S: Simd>(
                         inverse: inverse.add(j),
                     };
                     let copy = buf.x.add(j * S::MR);
-                    tile::solve::<S>(rows, S::NR.min(nn - j), tile, lower, copy);
+                    tile::solve::<S>(rows, S::NR.min(nn - j), &tile, &lower, copy);
                 }
             }
         }
@@ -274,7 +273,7 @@ unsafe fn cholesky_small<S: Simd>(
                 c,
                 ldc: lda,
             };
-            tile::factor::<S>(nn, tile, inverse).map_err(|(index, value)| PivotFailure {
+            tile::factor::<S>(nn, &tile, inverse).map_err(|(index, value)| PivotFailure {
                 index: j + index,
                 value: value.to_f64(),
             })?;
@@ -290,7 +289,7 @@ unsafe fn cholesky_small<S: Simd>(
                     ..tile
                 };
                 let rows = S::MR.min(n - j - i);
-                tile::solve::<S>(rows, nn, tile, lower, std::ptr::null_mut());
+                tile::solve::<S>(rows, nn, &tile, &lower, std::ptr::null_mut());
             }
         }
     }

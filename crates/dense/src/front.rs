@@ -168,9 +168,14 @@ impl<T: Real> FrontMut<T> {
     }
 }
 
-/// Inner dimension per visit of C: whole block columns up to [`KC`].
-fn inner_block(block: usize) -> usize {
-    if block <= KC { KC / block * block } else { KC }
+/// Inner dimension per visit of C for a sum over `k` pivots: whole block columns up to [`KC`].
+/// The same for all tiles of a step, so that their sums are cut alike.
+fn inner_block(k: usize, block: usize) -> usize {
+    if k <= block || block > KC {
+        KC
+    } else {
+        KC / block * block
+    }
 }
 
 unsafe fn update_panel<S: Simd>(
@@ -191,7 +196,7 @@ unsafe fn update_panel<S: Simd>(
         m: rows.len(),
         n: layout.width(b),
         k: top,
-        kc: inner_block(f.block),
+        kc: inner_block(top, f.block),
         lower: Some(rows.start - top),
     };
     let c = f.panel.wrapping_add(layout.offset(b) + rows.start - top);
@@ -263,7 +268,7 @@ unsafe fn update_trailing<S: Simd>(
         m: rows.len(),
         n: target.width(c),
         k: f.npiv,
-        kc: inner_block(f.block),
+        kc: inner_block(f.npiv, f.block),
         lower: Some(rows.start - top),
     };
     let at = f.update.wrapping_add(target.offset(c) + rows.start - top);

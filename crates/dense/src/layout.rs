@@ -20,6 +20,7 @@ pub struct BlockColumns {
 
 impl BlockColumns {
     /// Layout of the factor panel of a front.
+    #[inline]
     pub fn panel(npiv: usize, nupd: usize, block: usize) -> Self {
         Self {
             rows: npiv + nupd,
@@ -29,6 +30,7 @@ impl BlockColumns {
     }
 
     /// Layout of the update matrix of a front.
+    #[inline]
     pub fn update(nupd: usize, block: usize) -> Self {
         Self {
             rows: nupd,
@@ -38,27 +40,35 @@ impl BlockColumns {
     }
 
     /// Number of block columns.
+    #[inline]
     pub fn blocks(&self) -> usize {
+        if self.cols <= self.block {
+            return usize::from(self.cols > 0); // small fronts: no division
+        }
         self.cols.div_ceil(self.block)
     }
 
     /// Columns of block column `b`.
+    #[inline]
     pub fn width(&self, b: usize) -> usize {
         self.block.min(self.cols - b * self.block)
     }
 
     /// Rows of block column `b`, its leading dimension.
+    #[inline]
     pub fn height(&self, b: usize) -> usize {
         self.rows - b * self.block
     }
 
     /// Where block column `b` begins, in numbers.
+    #[inline]
     pub fn offset(&self, b: usize) -> usize {
         // Σ_{i<b} block·(rows − i·block)
         self.block * (b * self.rows - self.block * (b * b.saturating_sub(1) / 2))
     }
 
     /// Where entry `(i, j)` stands, `i >= j` or in the same diagonal block.
+    #[inline]
     pub fn index(&self, i: usize, j: usize) -> usize {
         let b = j / self.block;
         let top = b * self.block;
@@ -66,6 +76,7 @@ impl BlockColumns {
     }
 
     /// Numbers in all.
+    #[inline]
     pub fn len(&self) -> usize {
         match self.blocks() {
             0 => 0,
@@ -74,6 +85,7 @@ impl BlockColumns {
     }
 
     /// Whether there are no columns.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.cols == 0
     }

@@ -8,6 +8,8 @@
 //! depends on neither `m` nor `n` nor the path taken.
 //! Cost: `2·m·n·k` flops (half when lower); per `KC` of k, C is read and written once.
 
+use std::ops::Range;
+
 use crate::simd::Simd;
 use crate::tile::{self, Tile, UpdateMode};
 use crate::workspace::Buffers;
@@ -44,7 +46,7 @@ impl<T: Copy> Operand<T> for PanelRows<T> {
     fn strip(&self, k: usize) -> (*const T, usize, usize) {
         let l = &self.layout;
         let k = self.first + k;
-        let b = k / l.block;
+        let b = if k < l.block { 0 } else { k / l.block }; // a division takes 40 cycles
         let (top, ld) = (b * l.block, l.height(b));
         let at = l.offset(b) + (k - top) * ld + (self.row - top);
         (self.panel.wrapping_add(at), ld, top + l.width(b) - k)
@@ -73,6 +75,17 @@ struct Micropanels<T> {
     step: usize,
 }
 
+/// Starts and lengths of the pieces of a range. (`step_by` begins with a division, which takes as
+/// long as a small microtile.)
+pub(crate) fn cut(range: Range<usize>, step: usize) -> impl Iterator<Item = (usize, usize)> {
+    let mut start = range.start;
+    std::iter::from_fn(move || {
+        let at = start;
+        start += step;
+        (at < range.end).then(|| (at, step.min(range.end - at)))
+    })
+}
+
 /// Columns of C up to which A is read where it stands: it is not read often enough to be packed.
 const PACK_A_FROM: usize = 48;
 /// Rows of C from which B is packed.
@@ -93,7 +106,7 @@ pub(crate) unsafe fn product<S: Simd>(
     mode: UpdateMode,
 ) {
     let Shape { m, n, k, kc, .. } = shape;
-    if m == 0 || n == 0 {
+    if m == 0 || n == 0 || (k == 0 && mode == UpdateMode::Accumulate) {
         return;
     }
     // SAFETY: all offsets stay within the operands' shapes or the buffers' sizes.
@@ -103,20 +116,17 @@ pub(crate) unsafe fn product<S: Simd>(
                 std::slice::from_raw_parts_mut(c.add(j * ldc), m).fill(S::T::ZERO);
             }
         }
-        for k0 in (0..k).step_by(kc) {
-            let kk = kc.min(k - k0);
+        for (k0, kk) in cut(0..k, kc) {
             let mode = if k0 == 0 {
                 mode
             } else {
                 UpdateMode::Accumulate
             };
-            for j0 in (0..n).step_by(buf.nc) {
-                let nn = buf.nc.min(n - j0);
+            for (j0, nn) in cut(0..n, buf.nc) {
                 let pack = kk >= PACK_FROM_K && m >= PACK_B_FROM;
                 let bp = micropanels::<S>(b, k0, kk, j0, nn, pack, buf.b, S::NR);
                 let first = shape.lower.map_or(0, |off| j0.saturating_sub(off));
-                for i0 in (first / S::MR * S::MR..m).step_by(buf.mc) {
-                    let mm = buf.mc.min(m - i0);
+                for (i0, mm) in cut(first / S::MR * S::MR..m, buf.mc) {
                     let pack = kk >= PACK_FROM_K && nn >= PACK_A_FROM;
                     let ap = micropanels::<S>(a, k0, kk, i0, mm, pack, buf.a, S::MR);
                     let c = c.add(i0 + j0 * ldc);
@@ -200,7 +210,7 @@ unsafe fn macrotile<S: Simd>(
                     c: c.add(i + skip + j * ldc),
                     ldc,
                 };
-                tile::multiply::<S>(S::MR.min(m - i) - skip, cols, tile, mode);
+                tile::multiply::<S>(S::MR.min(m - i) - skip, cols, &tile, mode);
             }
         }
     }

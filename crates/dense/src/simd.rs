@@ -61,6 +61,8 @@ pub trait Simd: Copy + 'static {
     unsafe fn splat(x: Self::T) -> Self::V;
     /// Lane `i` of `v` in all lanes.
     unsafe fn lane(v: Self::V, i: usize) -> Self::V;
+    /// Lane `i` of `v`.
+    unsafe fn get(v: Self::V, i: usize) -> Self::T;
     /// All lanes from memory.
     unsafe fn load(p: *const Self::T) -> Self::V;
     /// Lanes of `m` from memory, zeros elsewhere; memory of other lanes is not touched.

@@ -44,18 +44,40 @@ unsafe fn accumulate<S: Simd, const V: usize, const N: usize, const FULL: bool>(
     unsafe {
         let mut acc = [[S::zero(); V]; N];
         let (mut a, mut b) = (t.a, t.b);
-        for _ in 0..t.k {
-            let x = load_column::<S, V, FULL>(a, mask);
-            for j in 0..N {
-                let y = S::splat(*b.add(j));
-                for v in 0..V {
-                    acc[j][v] = S::fma(x[v], y, acc[j][v]);
-                }
+        // four k per turn: the loop's own instructions compete with the FMAs for issue slots
+        for _ in 0..t.k / 4 {
+            for _ in 0..4 {
+                rank_one::<S, V, N, FULL>(&mut acc, a, b, mask);
+                a = a.wrapping_add(t.lda);
+                b = b.wrapping_add(t.ldb);
             }
+        }
+        for _ in 0..t.k % 4 {
+            rank_one::<S, V, N, FULL>(&mut acc, a, b, mask);
             a = a.wrapping_add(t.lda);
             b = b.wrapping_add(t.ldb);
         }
         acc
+    }
+}
+
+/// `acc += a·bᵀ` for one k.
+#[inline(always)]
+unsafe fn rank_one<S: Simd, const V: usize, const N: usize, const FULL: bool>(
+    acc: &mut [[S::V; V]; N],
+    a: *const S::T,
+    b: *const S::T,
+    mask: S::M,
+) {
+    // SAFETY: as in `accumulate`.
+    unsafe {
+        let x = load_column::<S, V, FULL>(a, mask);
+        for j in 0..N {
+            let y = S::splat(*b.add(j));
+            for v in 0..V {
+                acc[j][v] = S::fma(x[v], y, acc[j][v]);
+            }
+        }
     }
 }
 
@@ -99,20 +121,20 @@ unsafe fn store_column<S: Simd, const V: usize, const FULL: bool>(
 }
 
 /// `C ← β·C − A·Bᵀ` on one microtile.
-struct Multiply<S: Simd, const V: usize, const N: usize, const FULL: bool> {
-    tile: Tile<S::T>,
+struct Multiply<'a, S: Simd, const V: usize, const N: usize, const FULL: bool> {
+    tile: &'a Tile<S::T>,
     mask: S::M,
     mode: UpdateMode,
 }
 
-impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Multiply<S, V, N, FULL> {
+impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Multiply<'_, S, V, N, FULL> {
     type Out = ();
     #[inline(always)]
     unsafe fn run(self) {
         let t = self.tile;
         // SAFETY: the caller of `multiply` vouches for the operands.
         unsafe {
-            if FULL && t.k >= 16 {
+            if FULL && t.k >= 48 {
                 for j in 0..N {
                     let p = t.c.wrapping_add(j * t.ldc);
                     S::prefetch(p);
@@ -121,7 +143,7 @@ impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Multiply<
                     }
                 }
             }
-            let acc = accumulate::<S, V, N, FULL>(&t, self.mask);
+            let acc = accumulate::<S, V, N, FULL>(t, self.mask);
             for j in 0..N {
                 let p = t.c.add(j * t.ldc);
                 let mut x = match self.mode {
@@ -138,10 +160,10 @@ impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Multiply<
 }
 
 /// `X ← (X − A·Bᵀ)·L⁻ᵀ` on one microtile of X, where L is `N × N`.
-struct Solve<S: Simd, const V: usize, const N: usize, const FULL: bool> {
-    tile: Tile<S::T>,
+struct Solve<'a, S: Simd, const V: usize, const N: usize, const FULL: bool> {
+    tile: &'a Tile<S::T>,
     mask: S::M,
-    lower: Lower<S::T>,
+    lower: &'a Lower<S::T>,
     copy: *mut S::T,
 }
 
@@ -153,14 +175,14 @@ pub(crate) struct Lower<T> {
     pub inverse: *const T,
 }
 
-impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Solve<S, V, N, FULL> {
+impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Solve<'_, S, V, N, FULL> {
     type Out = ();
     #[inline(always)]
     unsafe fn run(self) {
         let (t, l) = (self.tile, self.lower);
         // SAFETY: the caller of `solve` vouches for the operands.
         unsafe {
-            let mut x = accumulate::<S, V, N, FULL>(&t, self.mask);
+            let mut x = accumulate::<S, V, N, FULL>(t, self.mask);
             for j in 0..N {
                 let c = load_column::<S, V, FULL>(t.c.add(j * t.ldc), self.mask);
                 for v in 0..V {
@@ -172,14 +194,21 @@ impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Solve<S, 
                 for v in 0..V {
                     x[j][v] = S::mul(x[j][v], d);
                 }
-                for i in j + 1..N {
-                    let y = S::splat(*l.l.add(i + j * l.ldl));
-                    for v in 0..V {
-                        x[i][v] = S::fnma(x[j][v], y, x[i][v]);
+                // not `j + 1..N`: with constant bounds all of x stays in registers
+                for i in 0..N {
+                    if i > j {
+                        let y = S::splat(*l.l.add(i + j * l.ldl));
+                        for v in 0..V {
+                            x[i][v] = S::fnma(x[j][v], y, x[i][v]);
+                        }
                     }
                 }
+            }
+            for j in 0..N {
                 store_column::<S, V, FULL>(t.c.add(j * t.ldc), self.mask, x[j]);
-                if !self.copy.is_null() {
+            }
+            if !self.copy.is_null() {
+                for j in 0..N {
                     store_column::<S, V, true>(self.copy.add(j * S::MR), self.mask, x[j]);
                 }
             }
@@ -189,14 +218,14 @@ impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Solve<S, 
 
 /// Cholesky of one diagonal microtile after its update: `A ← chol(A − B·Bᵀ)`, order `N`.
 ///
-/// Divisions of the columns by the pivots come first and all square roots at the end, as in LDLᵀ:
-/// one division, not a square root and a division, separates a pivot from the next.
-struct Factor<S: Simd, const N: usize> {
-    tile: Tile<S::T>,
+/// The columns are updated as in LDLᵀ: one scalar division, not a square root and a division,
+/// separates a pivot from the next; the roots are off the critical path.
+struct Factor<'a, S: Simd, const N: usize> {
+    tile: &'a Tile<S::T>,
     inverse: *mut S::T,
 }
 
-impl<S: Simd, const N: usize> Op for Factor<S, N> {
+impl<S: Simd, const N: usize> Op for Factor<'_, S, N> {
     type Out = Result<(), (usize, S::T)>;
     #[inline(always)]
     unsafe fn run(self) -> Self::Out {
@@ -204,34 +233,29 @@ impl<S: Simd, const N: usize> Op for Factor<S, N> {
         // SAFETY: the caller of `factor` vouches for the operands; N <= S::NR <= S::LANES <= 16.
         unsafe {
             let mask = S::mask(N);
-            let acc = accumulate::<S, 1, N, false>(&t, mask);
+            let acc = accumulate::<S, 1, N, false>(t, mask);
             let mut x = [S::zero(); N];
             for j in 0..N {
                 x[j] = S::sub(S::load_mask(t.c.add(j * t.ldc), mask), acc[j][0]);
             }
-            let one = S::splat(S::T::ONE);
-            let mut pivots = [S::T::ONE; 16];
             for j in 0..N {
-                let pivot = S::lane(x[j], j);
-                S::store_mask(pivots.as_mut_ptr().add(j), S::mask(1), pivot);
-                let scaled = S::mul(x[j], S::div(one, pivot));
-                for i in j + 1..N {
-                    x[i] = S::fnma(scaled, S::lane(x[j], i), x[i]);
-                }
-            }
-            for (j, &pivot) in pivots.iter().enumerate().take(N) {
+                let pivot = S::get(x[j], j);
                 if !(pivot > S::T::ZERO && pivot.is_finite()) {
                     return Err((j, pivot));
                 }
-            }
-            let root = S::sqrt(S::load(pivots.as_ptr()));
-            let inverse = S::div(one, root);
-            S::store_mask(self.inverse, mask, inverse);
-            S::store(pivots.as_mut_ptr(), root);
-            for j in 0..N {
+                let reciprocal = S::T::ONE / pivot;
+                let root = pivot.sqrt();
+                let scaled = S::mul(x[j], S::splat(reciprocal));
+                for i in 0..N {
+                    if i > j {
+                        x[i] = S::fnma(scaled, S::lane(x[j], i), x[i]);
+                    }
+                }
+                let inverse = root * reciprocal;
+                *self.inverse.add(j) = inverse;
                 let c = t.c.add(j * t.ldc);
-                S::store_mask(c, mask, S::mul(x[j], S::lane(inverse, j)));
-                *c.add(j) = pivots[j];
+                S::store_mask(c, mask, S::mul(x[j], S::splat(inverse)));
+                *c.add(j) = root;
             }
             Ok(())
         }
@@ -281,7 +305,7 @@ macro_rules! pick {
 /// # Safety
 /// The tile's operands are valid for those sizes; C overlaps neither A nor B.
 #[inline]
-pub(crate) unsafe fn multiply<S: Simd>(rows: usize, n: usize, tile: Tile<S::T>, mode: UpdateMode) {
+pub(crate) unsafe fn multiply<S: Simd>(rows: usize, n: usize, tile: &Tile<S::T>, mode: UpdateMode) {
     debug_assert!((1..=S::MR).contains(&rows) && (1..=S::NR).contains(&n));
     // SAFETY: the caller's contract.
     unsafe {
@@ -306,8 +330,8 @@ pub(crate) unsafe fn multiply<S: Simd>(rows: usize, n: usize, tile: Tile<S::T>, 
 pub(crate) unsafe fn solve<S: Simd>(
     rows: usize,
     n: usize,
-    tile: Tile<S::T>,
-    lower: Lower<S::T>,
+    tile: &Tile<S::T>,
+    lower: &Lower<S::T>,
     copy: *mut S::T,
 ) {
     debug_assert!((1..=S::MR).contains(&rows) && (1..=S::NR).contains(&n));
@@ -334,7 +358,7 @@ pub(crate) unsafe fn solve<S: Simd>(
 #[inline]
 pub(crate) unsafe fn factor<S: Simd>(
     n: usize,
-    tile: Tile<S::T>,
+    tile: &Tile<S::T>,
     inverse: *mut S::T,
 ) -> Result<(), (usize, S::T)> {
     debug_assert!((1..=S::NR).contains(&n));

@@ -56,6 +56,12 @@ macro_rules! avx2 {
                 }
             }
             #[inline(always)]
+            unsafe fn get(v: $v, i: usize) -> $t {
+                let mut x = [0 as $t; $lanes];
+                unsafe { $storeu(x.as_mut_ptr(), v) };
+                x[i]
+            }
+            #[inline(always)]
             unsafe fn load(p: *const $t) -> $v {
                 unsafe { $loadu(p) }
             }

@@ -11,7 +11,7 @@ pub struct Avx512<T>(PhantomData<T>);
 
 macro_rules! avx512 {
     ($t:ident, $v:ty, $m:ty, $lanes:expr, $index:ident, $set1i:ident, $zero:ident, $set1:ident,
-     $permute:ident, $loadu:ident, $maskz_loadu:ident, $storeu:ident, $mask_storeu:ident,
+     $permute:ident, $first:ident, $loadu:ident, $maskz_loadu:ident, $storeu:ident, $mask_storeu:ident,
      $fma:ident, $fnma:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident) => {
         #[allow(clippy::undocumented_unsafe_blocks)] // every function passes on Simd's contract
         impl Simd for Avx512<$t> {
@@ -46,6 +46,10 @@ macro_rules! avx512 {
             #[inline(always)]
             unsafe fn lane(v: $v, i: usize) -> $v {
                 unsafe { $permute($set1i(i as $index), v) }
+            }
+            #[inline(always)]
+            unsafe fn get(v: $v, i: usize) -> $t {
+                unsafe { $first($permute($set1i(i as $index), v)) }
             }
             #[inline(always)]
             unsafe fn load(p: *const $t) -> $v {
@@ -115,6 +119,7 @@ avx512!(
     _mm512_setzero_pd,
     _mm512_set1_pd,
     _mm512_permutexvar_pd,
+    _mm512_cvtsd_f64,
     _mm512_loadu_pd,
     _mm512_maskz_loadu_pd,
     _mm512_storeu_pd,
@@ -137,6 +142,7 @@ avx512!(
     _mm512_setzero_ps,
     _mm512_set1_ps,
     _mm512_permutexvar_ps,
+    _mm512_cvtss_f32,
     _mm512_loadu_ps,
     _mm512_maskz_loadu_ps,
     _mm512_storeu_ps,

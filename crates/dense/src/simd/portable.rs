@@ -74,6 +74,10 @@ impl<T: Real> Simd for Portable<T> {
         [v[i]; LANES]
     }
     #[inline(always)]
+    unsafe fn get(v: [T; LANES], i: usize) -> T {
+        v[i]
+    }
+    #[inline(always)]
     unsafe fn load(p: *const T) -> [T; LANES] {
         unsafe { p.cast::<[T; LANES]>().read_unaligned() }
     }
