@@ -43,11 +43,13 @@ pub enum TripletError {
 
 /// Entries of a symmetric matrix in any order; each pair `(i, j)`, `(j, i)` is one entry, and may
 /// be given on either side of the diagonal.
+///
+/// The three arrays run in parallel, user order, `rows[e] >= columns[e]`.
 #[derive(Clone, Debug)]
 pub struct Triplets<T> {
     n: usize,
-    /// `(row, column)`, user order, `row >= column`.
-    index: Vec<(u32, u32)>,
+    rows: Vec<u32>,
+    columns: Vec<u32>,
     values: Vec<T>,
 }
 
@@ -59,14 +61,16 @@ impl<T: Scalar> Triplets<T> {
         }
         Ok(Self {
             n,
-            index: Vec::new(),
+            rows: Vec::new(),
+            columns: Vec::new(),
             values: Vec::new(),
         })
     }
 
     /// Makes room for `additional` more entries.
     pub fn reserve(&mut self, additional: usize) {
-        self.index.reserve(additional);
+        self.rows.reserve(additional);
+        self.columns.reserve(additional);
         self.values.reserve(additional);
     }
 
@@ -90,40 +94,75 @@ impl<T: Scalar> Triplets<T> {
                 n: self.n,
             });
         }
-        self.index.push((row.max(column), row.min(column)));
-        self.values.push(value);
+        self.push_valid(row, column, value);
         Ok(())
+    }
+
+    /// As [`push`](Self::push), for indices that the caller has checked.
+    #[inline(always)]
+    pub(crate) fn push_valid(&mut self, row: u32, column: u32, value: T) {
+        debug_assert!((row.max(column) as usize) < self.n);
+        self.rows.push(row.max(column));
+        self.columns.push(row.min(column));
+        self.values.push(value);
+    }
+
+    /// Whether any entry lies off the diagonal.
+    pub(crate) fn has_off_diagonal(&self) -> bool {
+        self.rows.iter().zip(&self.columns).any(|(i, j)| i != j)
+    }
+
+    /// Moves the entries of `other`, of the same order, to the end.
+    pub(crate) fn append(&mut self, other: &mut Self) {
+        self.rows.append(&mut other.rows);
+        self.columns.append(&mut other.columns);
+        self.values.append(&mut other.values);
     }
 
     /// The matrix: sorted, diagonal present (explicit zeros where no entry gave one).
     ///
-    /// Two stable counting sorts, by row and by column: time and memory linear in `n + len`;
-    /// duplicates are added in the order they were pushed.
+    /// Entries that come sorted, as files mostly have them, are taken as they are. Others are
+    /// scattered to their columns by a counting sort, and each column is sorted by row. Both are
+    /// stable, so duplicates are added in the order they were pushed. Time: linear in `n + len`
+    /// for columns of bounded length.
     pub fn into_symmetric(self, duplicates: Duplicates) -> Result<SymmetricCsc<T>, TripletError> {
-        let Self { n, index, values } = self;
-        let by_row = counting_sort(n, index.len(), |e| index[e].0, |e| e);
-        let by_col = counting_sort(n, index.len(), |k| index[by_row[k]].1, |k| by_row[k]);
-        drop(by_row);
+        let Self {
+            n,
+            rows,
+            columns,
+            values,
+        } = self;
+        if let Some(col_ptr) = offsets_if_sorted(n, &rows, &columns) {
+            let pattern = Pattern::from_checked(n, col_ptr, rows);
+            return Ok(SymmetricCsc::new(pattern.shared(), values)?);
+        }
+        let mut start = vec![0u64; n + 1];
+        let mut entries = by_column(&mut start, &rows, &columns, &values);
+        drop((rows, columns, values));
         let mut col_ptr = Vec::with_capacity(n + 1);
-        let mut row_idx = Vec::with_capacity(index.len() + n);
-        let mut out = Vec::with_capacity(index.len() + n);
-        let mut entries = by_col.into_iter().peekable();
+        let mut row_idx = Vec::with_capacity(entries.len());
+        let mut out = Vec::with_capacity(entries.len());
         for column in 0..n as u32 {
             col_ptr.push(row_idx.len() as u64);
+            let j = column as usize;
+            let entries = &mut entries[start[j] as usize..start[j + 1] as usize];
+            if !entries.is_sorted_by_key(|e| e.0) {
+                entries.sort_by_key(|e| e.0);
+            }
             row_idx.push(column);
             out.push(T::ZERO);
             let mut last = None;
-            while let Some(e) = entries.next_if(|&e| index[e].1 == column) {
-                let row = index[e].0;
+            for &mut (row, value) in entries {
                 if last == Some(row) && duplicates == Duplicates::Refuse {
                     return Err(TripletError::Duplicate { row, column });
                 }
-                if row == column || last == Some(row) {
-                    let k = out.len() - 1;
-                    out[k] += values[e];
-                } else {
-                    row_idx.push(row);
-                    out.push(values[e]);
+                match out.last_mut() {
+                    Some(sum) if last == Some(row) => *sum += value,
+                    Some(diagonal) if row == column => *diagonal = value,
+                    _ => {
+                        row_idx.push(row);
+                        out.push(value);
+                    }
                 }
                 last = Some(row);
             }
@@ -134,24 +173,50 @@ impl<T: Scalar> Triplets<T> {
     }
 }
 
-/// `item(k)` for all `k < len`, ordered by `key(k) < n`, stable.
-fn counting_sort(
-    n: usize,
-    len: usize,
-    key: impl Fn(usize) -> u32,
-    item: impl Fn(usize) -> usize,
-) -> Vec<usize> {
-    let mut next = vec![0usize; n + 1];
-    for k in 0..len {
-        next[key(k) as usize + 1] += 1;
+/// Offsets of the columns, length `n + 1`, if the entries are those of a [`Pattern`] in its order:
+/// column after column, each with its diagonal first and rows strictly increasing.
+fn offsets_if_sorted(n: usize, rows: &[u32], columns: &[u32]) -> Option<Vec<u64>> {
+    if rows.len() < n {
+        return None;
     }
-    for i in 0..n {
-        next[i + 1] += next[i];
+    let mut col_ptr = Vec::with_capacity(n + 1);
+    let mut last = 0;
+    for (k, (&row, &column)) in rows.iter().zip(columns).enumerate() {
+        if column as usize + 1 == col_ptr.len() {
+            if row <= last {
+                return None;
+            }
+        } else if column as usize == col_ptr.len() && row == column {
+            col_ptr.push(k as u64);
+        } else {
+            return None;
+        }
+        last = row;
     }
-    let mut sorted = vec![0usize; len];
-    for k in 0..len {
-        let slot = &mut next[key(k) as usize];
-        sorted[*slot] = item(k);
+    col_ptr.push(rows.len() as u64);
+    (col_ptr.len() == n + 1).then_some(col_ptr)
+}
+
+/// Stable counting sort: `(row, value)` of all entries, by column. `start` has length `n + 1`, all
+/// zero, and receives the offsets of the columns.
+fn by_column<T: Scalar>(
+    start: &mut [u64],
+    rows: &[u32],
+    columns: &[u32],
+    values: &[T],
+) -> Vec<(u32, T)> {
+    // start[j + 1] is first the length of column j, then its offset, then its end.
+    for &j in columns {
+        start[j as usize + 1] += 1;
+    }
+    let mut offset = 0;
+    for s in start.iter_mut().skip(1) {
+        offset += std::mem::replace(s, offset);
+    }
+    let mut sorted = vec![(0, T::ZERO); values.len()];
+    for ((&i, &j), &v) in rows.iter().zip(columns).zip(values) {
+        let slot = &mut start[j as usize + 1];
+        sorted[*slot as usize] = (i, v);
         *slot += 1;
     }
     sorted

@@ -1,0 +1,2 @@
+//! Reading speed.
+fn main() {}

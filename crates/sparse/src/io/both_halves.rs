@@ -1,0 +1,198 @@
+//! From the entries of a file to a [`SymmetricCsc`], whichever triangles the file holds.
+//!
+//! A file that declares symmetry may give each entry on either side of the diagonal. A general
+//! file must hold both triangles, with one pattern and equal values; values may differ by rounding,
+//! since programs often write matrices that are symmetric only up to it. Cost: linear.
+
+use super::error::{IoError, Spot};
+use crate::{Duplicates, SymmetricCsc, TripletError, Triplets};
+
+/// Columns without any entry that are filled with a zero diagonal before an order is called
+/// absurd: it bounds what a small file can make us allocate (about 20 bytes for each).
+pub(crate) const MOST_EMPTY_COLUMNS: u64 = 1 << 20;
+
+/// `|a_ij - a_ji|` that passes for rounding, relative to the largest of `|a_ij|`, `|a_ji|` and
+/// `sqrt(|a_ii a_jj|)`: matrices written by assembly codes differ by up to 1e-13.
+const ROUNDING: f64 = 1e-12;
+
+/// Entries of a matrix file, the triangles apart.
+pub(crate) struct BothHalves {
+    n: usize,
+    /// Row >= column.
+    lower: Triplets<f64>,
+    /// Row < column, kept transposed.
+    upper: Triplets<f64>,
+    symmetric: bool,
+}
+
+/// Why entries do not make a symmetric matrix: a message, and the entries it is about (from 0).
+pub(crate) struct Trouble {
+    pub message: String,
+    pub entries: Option<(u32, u32)>,
+}
+
+impl BothHalves {
+    /// For a file that declares symmetry (`symmetric`) or stores both triangles.
+    pub fn new(n: usize, symmetric: bool) -> Result<Self, TripletError> {
+        Ok(Self {
+            n,
+            lower: Triplets::new(n)?,
+            upper: Triplets::new(n)?,
+            symmetric,
+        })
+    }
+
+    /// Makes room for as many entries.
+    pub fn reserve(&mut self, entries: usize) {
+        if self.symmetric {
+            self.lower.reserve(entries);
+        } else {
+            self.lower.reserve(entries / 2 + self.n.min(entries));
+            self.upper.reserve(entries / 2);
+        }
+    }
+
+    /// Adds an entry whose indices, from 0, are below `n`.
+    #[inline(always)]
+    pub fn push(&mut self, row: u32, column: u32, value: f64) {
+        if row >= column || self.symmetric {
+            self.lower.push_valid(row, column, value);
+        } else {
+            self.upper.push_valid(row, column, value);
+        }
+    }
+
+    /// Refuses an order that so few entries cannot fill.
+    pub fn check_order(n: u64, entries: u64) -> Result<(), String> {
+        if n > entries.saturating_add(MOST_EMPTY_COLUMNS) {
+            let empty = n - entries;
+            return Err(format!(
+                "order {n} with {entries} entries: at least {empty} columns would be empty"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Treats entries in one triangle only as a symmetric matrix, as archives are written.
+    pub fn one_triangle_will_do(&mut self) {
+        let off_diagonal = |t: &Triplets<f64>| t.has_off_diagonal();
+        if !off_diagonal(&self.lower) {
+            self.lower.append(&mut self.upper);
+        }
+        self.symmetric = self.upper.is_empty();
+    }
+
+    /// The matrix.
+    pub fn finish(self, duplicates: Duplicates) -> Result<SymmetricCsc<f64>, Trouble> {
+        let (has_lower, has_upper) = (self.lower.has_off_diagonal(), !self.upper.is_empty());
+        if !self.symmetric && has_lower != has_upper {
+            let triangle = if has_lower { "lower" } else { "upper" };
+            return Err(Trouble {
+                message: format!(
+                    "a general matrix with entries in the {triangle} triangle only; \
+                     if it is meant to be symmetric, declare it `symmetric`"
+                ),
+                entries: None,
+            });
+        }
+        let lower = assemble(self.lower, duplicates, false)?;
+        if has_upper {
+            compare(&lower, &assemble(self.upper, duplicates, true)?)?;
+        }
+        Ok(lower)
+    }
+}
+
+fn assemble(
+    half: Triplets<f64>,
+    duplicates: Duplicates,
+    transposed: bool,
+) -> Result<SymmetricCsc<f64>, Trouble> {
+    let a = half.into_symmetric(duplicates).map_err(|e| match e {
+        TripletError::Duplicate { row, column } => {
+            let (i, j) = if transposed {
+                (column, row)
+            } else {
+                (row, column)
+            };
+            Trouble {
+                message: format!("entry {} occurs more than once", shown(i, j)),
+                entries: Some((row, column)),
+            }
+        }
+        e => Trouble {
+            message: e.to_string(),
+            entries: None,
+        },
+    })?;
+    // Sums of finite numbers may still overflow.
+    match a.values().iter().position(|v| !v.is_finite()) {
+        None => Ok(a),
+        Some(k) => {
+            let row = a.pattern().row_idx()[k];
+            let column = a.pattern().col_ptr().partition_point(|&p| p <= k as u64) as u32 - 1;
+            Err(Trouble {
+                message: format!("the duplicates of entry {} overflow", shown(row, column)),
+                entries: Some((row, column)),
+            })
+        }
+    }
+}
+
+/// An entry as users count, from 1.
+fn shown(row: u32, column: u32) -> String {
+    format!("({}, {})", u64::from(row) + 1, u64::from(column) + 1)
+}
+
+/// Compares the strict triangles; `upper` is transposed, its diagonal means nothing.
+fn compare(lower: &SymmetricCsc<f64>, upper: &SymmetricCsc<f64>) -> Result<(), Trouble> {
+    let diagonal: Vec<f64> = lower.diagonal().map(f64::abs).collect();
+    for j in 0..lower.n() {
+        let ((rows, values), (others, mirrored)) = (lower.column(j), upper.column(j));
+        let (mut k, mut l, column) = (1, 1, j as u32);
+        while k < rows.len() || l < others.len() {
+            let (i, o) = (rows.get(k), others.get(l));
+            match (i, o) {
+                (Some(&i), Some(&o)) if i == o => {
+                    let (v, w) = (values[k], mirrored[l]);
+                    let scale = v.abs().max(w.abs());
+                    let d = diagonal[i as usize].sqrt() * diagonal[j].sqrt();
+                    if (v - w).abs() > ROUNDING * scale.max(d) {
+                        return Err(Trouble {
+                            message: format!(
+                                "not symmetric: entry {} is {v:e} and entry {} is {w:e}",
+                                shown(i, column),
+                                shown(column, i)
+                            ),
+                            entries: Some((i, column)),
+                        });
+                    }
+                    (k, l) = (k + 1, l + 1);
+                }
+                (Some(&i), o) if o.is_none_or(|&o| i < o) => return Err(lonely(i, column, true)),
+                (_, Some(&o)) => return Err(lonely(o, column, false)),
+                _ => break,
+            }
+        }
+    }
+    Ok(())
+}
+
+fn lonely(row: u32, column: u32, in_lower: bool) -> Trouble {
+    let (has, misses) = if in_lower {
+        (shown(row, column), shown(column, row))
+    } else {
+        (shown(column, row), shown(row, column))
+    };
+    Trouble {
+        message: format!("not symmetric: entry {has} is stored and entry {misses} is not"),
+        entries: Some((row, column)),
+    }
+}
+
+impl Trouble {
+    /// As an error about a file.
+    pub fn in_file(self, file: &str, spot: Spot) -> IoError {
+        IoError::malformed(file, spot, self.message)
+    }
+}

@@ -1,0 +1,147 @@
+//! Text as a stream of whole lines, in blocks, so that parsers run over plain slices.
+//!
+//! Invariant: a block handed out ends with a line feed (one is supplied at the end of a file that
+//! has none). Memory: one buffer, which grows only to hold one line, up to a limit.
+
+use std::io::{self, ErrorKind, Read};
+
+use super::error::{IoError, Spot};
+use super::source::Source;
+
+const BLOCK_BYTES: usize = 1 << 18;
+/// A longer line is an error: no format here has any, and memory stays bounded.
+const LONGEST_LINE_BYTES: usize = 1 << 20;
+
+/// A text source, line by line or block by block.
+pub(crate) struct Lines<'a> {
+    source: Source<'a>,
+    buf: Vec<u8>,
+    /// The bytes `buf[start..lines]` are whole lines; `buf[lines..filled]` begins another.
+    start: usize,
+    lines: usize,
+    filled: usize,
+    ended: bool,
+    /// Number of the next line, from 1.
+    pub line: u64,
+    /// Bytes handed out as lines so far.
+    taken: u64,
+}
+
+impl<'a> Lines<'a> {
+    pub fn new(source: Source<'a>) -> Self {
+        Self {
+            source,
+            buf: Vec::new(),
+            start: 0,
+            lines: 0,
+            filled: 0,
+            ended: false,
+            line: 1,
+            taken: 0,
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.source.name
+    }
+
+    /// Most bytes that may still come, if that is known.
+    pub fn remaining(&self) -> Option<u64> {
+        Some(self.source.size?.saturating_sub(self.taken))
+    }
+
+    /// Whole lines that have not been consumed; empty at the end of the file.
+    pub fn block(&mut self) -> Result<&[u8], IoError> {
+        if self.start == self.lines && !self.ended {
+            self.fill()?;
+        }
+        Ok(&self.buf[self.start..self.lines])
+    }
+
+    /// Goes on by `bytes` of the block, which held `lines` line feeds.
+    pub fn consume(&mut self, bytes: usize, lines: u64) {
+        self.start = (self.start + bytes).min(self.lines);
+        self.line += lines;
+        self.taken += bytes as u64;
+    }
+
+    /// The next line without its line feed (and carriage return), and its number; `None` at the
+    /// end of the file.
+    pub fn next_line(&mut self) -> Result<Option<(u64, &[u8])>, IoError> {
+        let block = self.block()?;
+        let Some(length) = memchr::memchr(b'\n', block) else {
+            return Ok(None);
+        };
+        let (line, start) = (self.line, self.start);
+        self.consume(length + 1, 1);
+        let text = &self.buf[start..start + length];
+        Ok(Some((line, text.strip_suffix(b"\r").unwrap_or(text))))
+    }
+
+    /// Reads on until there is a whole line, or the file ends.
+    fn fill(&mut self) -> Result<(), IoError> {
+        self.buf.copy_within(self.lines..self.filled, 0);
+        self.filled -= self.lines;
+        (self.start, self.lines) = (0, 0);
+        loop {
+            if self.filled == self.buf.len() {
+                if self.filled > LONGEST_LINE_BYTES {
+                    return Err(self.error("the line is longer than 1 MiB"));
+                }
+                self.buf.resize((2 * self.filled).max(BLOCK_BYTES), 0);
+            }
+            let count = match self.source.reader.read(&mut self.buf[self.filled..]) {
+                Ok(count) => count,
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) => return Err(self.read_error(e)),
+            };
+            let new = self.filled..self.filled + count;
+            self.filled = new.end;
+            if let Some(last) = memchr::memrchr(b'\n', &self.buf[new.clone()]) {
+                self.lines = new.start + last + 1;
+                return Ok(());
+            }
+            if count == 0 {
+                self.ended = true;
+                if self.filled > 0 {
+                    self.buf.truncate(self.filled);
+                    self.buf.push(b'\n');
+                    self.filled += 1;
+                    self.lines = self.filled;
+                }
+                return Ok(());
+            }
+        }
+    }
+
+    fn read_error(&self, source: io::Error) -> IoError {
+        use ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+        if self.source.gzip && matches!(source.kind(), InvalidData | InvalidInput | UnexpectedEof) {
+            return self.error(format!("the gzip data is truncated or corrupt ({source})"));
+        }
+        IoError::Read {
+            file: self.source.name.clone(),
+            source,
+        }
+    }
+
+    /// An error at the next line.
+    pub fn error(&self, message: impl Into<String>) -> IoError {
+        self.error_at(self.line, message)
+    }
+
+    /// An error at a line.
+    pub fn error_at(&self, line: u64, message: impl Into<String>) -> IoError {
+        IoError::malformed(self.name(), Spot::Line(line), message)
+    }
+
+    /// An error about the file as a whole.
+    pub fn error_in_file(&self, message: impl Into<String>) -> IoError {
+        IoError::malformed(self.name(), Spot::File, message)
+    }
+
+    /// Well-formed, but not supported, as a line says.
+    pub fn unsupported_at(&self, line: u64, message: impl Into<String>) -> IoError {
+        IoError::unsupported(self.name(), Spot::Line(line), message)
+    }
+}

@@ -1,0 +1,193 @@
+//! Archives written by `scipy.sparse.save_npz`: csc and csr, one triangle or both.
+//!
+//! A zip archive of five arrays: `format`, `shape`, `indptr`, `indices`, `data`. A sorted lower
+//! triangle with its diagonal is taken as it stands; anything else is assembled. Memory: the
+//! arrays as they are read, never their promised shapes.
+
+use std::io::{Read, Seek};
+
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use super::ReadOptions;
+use super::both_halves::BothHalves;
+use super::error::{IoError, Spot};
+use super::npy::Array;
+use crate::{Pattern, SymmetricCsc};
+
+/// An open archive and its name.
+struct Archive<'a, R> {
+    zip: ZipArchive<R>,
+    name: &'a str,
+}
+
+impl<R: Read + Seek> Archive<'_, R> {
+    /// Opens a member and does something with its array; errors name the member.
+    fn with<T>(
+        &mut self,
+        member: &str,
+        act: impl FnOnce(Array<&mut dyn Read>) -> Result<T, String>,
+    ) -> Result<T, IoError> {
+        let name = format!("{member}.npy");
+        let mut file = match self.zip.by_name(&name) {
+            Ok(file) => file,
+            Err(ZipError::FileNotFound) => {
+                let message = format!("no member {name}: not written by scipy.sparse.save_npz");
+                return Err(IoError::malformed(self.name, Spot::File, message));
+            }
+            Err(e) => return Err(broken(self.name, Spot::Member(name), e)),
+        };
+        Array::open(&mut file as &mut dyn Read)
+            .and_then(act)
+            .map_err(|message| IoError::malformed(self.name, Spot::Member(name), message))
+    }
+}
+
+fn broken(file: &str, spot: Spot, error: ZipError) -> IoError {
+    match error {
+        ZipError::UnsupportedArchive(what) => {
+            IoError::unsupported(file, spot, format!("this kind of zip archive: {what}"))
+        }
+        e => IoError::malformed(file, spot, format!("not a readable zip archive ({e})")),
+    }
+}
+
+/// Reads a symmetric matrix.
+pub(crate) fn read(
+    reader: impl Read + Seek,
+    name: &str,
+    options: &ReadOptions,
+) -> Result<SymmetricCsc<f64>, IoError> {
+    let zip = ZipArchive::new(reader).map_err(|e| broken(name, Spot::File, e))?;
+    let mut archive = Archive { zip, name };
+    let format = archive.with("format", |a| a.text())?;
+    if format != "csc" && format != "csr" {
+        let format = format.escape_default();
+        let message = format!("sparse format `{format}`; save it with .tocsc() or .tocsr()");
+        return Err(IoError::unsupported(name, Spot::File, message));
+    }
+    let n = archive.with("shape", order)?;
+    let entries = archive.with("indices", |a| a.length())?;
+    let in_shape = |message| IoError::malformed(name, Spot::Member("shape.npy".into()), message);
+    BothHalves::check_order(n, entries).map_err(in_shape)?;
+    let col_ptr = archive.with("indptr", |a| offsets(a, n, entries))?;
+    let indices = archive.with("indices", |a| indices(a, n))?;
+    let values = archive.with("data", |a| values(a, entries))?;
+    if format == "csc" && is_lower(&col_ptr, &indices) {
+        let pattern = Pattern::from_checked(n as usize, col_ptr, indices);
+        return SymmetricCsc::new(pattern.shared(), values)
+            .map_err(|e| IoError::malformed(name, Spot::File, e.to_string()));
+    }
+    assemble(n, &format, &col_ptr, &indices, &values, options)
+        .map_err(|message| IoError::malformed(name, Spot::File, message))
+}
+
+/// The order, from the shape.
+fn order(array: Array<&mut dyn Read>) -> Result<u64, String> {
+    if array.length()? != 2 {
+        return Err("the matrix does not have two dimensions".to_owned());
+    }
+    let mut shape = Vec::new();
+    array.integers(|x| {
+        shape.push(x);
+        Ok(())
+    })?;
+    let most = Pattern::MAX_ORDER;
+    match shape[..] {
+        [n, m] if n != m => Err(format!(
+            "{n} rows and {m} columns: a symmetric matrix is square"
+        )),
+        [n, _] => u64::try_from(n)
+            .ok()
+            .filter(|&n| n <= most)
+            .ok_or_else(|| format!("order {n} is not in 0..={most}")),
+        _ => Err("the matrix does not have two dimensions".to_owned()),
+    }
+}
+
+/// Offsets of columns (or rows), length `n + 1`, from 0 to `entries`.
+fn offsets(array: Array<&mut dyn Read>, n: u64, entries: u64) -> Result<Vec<u64>, String> {
+    if array.length()? != n + 1 {
+        return Err(format!(
+            "{} offsets, where order {n} needs {}",
+            array.length()?,
+            n + 1
+        ));
+    }
+    let mut offsets: Vec<u64> = Vec::new();
+    array.integers(|x| {
+        let low = offsets.last().copied().unwrap_or(0);
+        let p = u64::try_from(x).ok().filter(|&p| p >= low && p <= entries);
+        let p = p.filter(|&p| p == 0 || !offsets.is_empty());
+        let k = offsets.len();
+        offsets.push(p.ok_or_else(|| format!("offset {k} is {x}, outside {low}..={entries}"))?);
+        Ok(())
+    })?;
+    match offsets.last() {
+        Some(&last) if last != entries => {
+            Err(format!("the last offset is {last}, for {entries} entries"))
+        }
+        _ => Ok(offsets),
+    }
+}
+
+fn indices(array: Array<&mut dyn Read>, n: u64) -> Result<Vec<u32>, String> {
+    let mut indices = Vec::new();
+    array.integers(|x| match u64::try_from(x) {
+        Ok(i) if i < n => {
+            indices.push(i as u32);
+            Ok(())
+        }
+        _ => Err(format!(
+            "index {x} of entry {} is outside 0..{n}",
+            indices.len()
+        )),
+    })?;
+    Ok(indices)
+}
+
+fn values(array: Array<&mut dyn Read>, entries: u64) -> Result<Vec<f64>, String> {
+    if array.length()? != entries {
+        return Err(format!("{} values, for {entries} indices", array.length()?));
+    }
+    let mut values = Vec::new();
+    array.reals(|x| {
+        if !x.is_finite() {
+            return Err(format!("value {} is {x}, not finite", values.len()));
+        }
+        values.push(x);
+        Ok(())
+    })?;
+    Ok(values)
+}
+
+/// Whether the columns are sorted, without duplicates, and begin with their diagonal.
+fn is_lower(col_ptr: &[u64], indices: &[u32]) -> bool {
+    col_ptr.windows(2).enumerate().all(|(j, w)| {
+        let rows = &indices[w[0] as usize..w[1] as usize];
+        rows.first() == Some(&(j as u32)) && rows.is_sorted_by(|a, b| a < b)
+    })
+}
+
+fn assemble(
+    n: u64,
+    format: &str,
+    col_ptr: &[u64],
+    indices: &[u32],
+    values: &[f64],
+    options: &ReadOptions,
+) -> Result<SymmetricCsc<f64>, String> {
+    let mut halves = BothHalves::new(n as usize, false).map_err(|e| e.to_string())?;
+    for (j, w) in col_ptr.windows(2).enumerate() {
+        for e in w[0] as usize..w[1] as usize {
+            let (i, j) = (indices[e], j as u32);
+            if format == "csc" {
+                halves.push(i, j, values[e]);
+            } else {
+                halves.push(j, i, values[e]);
+            }
+        }
+    }
+    halves.one_triangle_will_do();
+    halves.finish(options.duplicates).map_err(|t| t.message)
+}

@@ -1,0 +1,392 @@
+//! Decimal numbers in text, correctly rounded.
+//!
+//! Algorithm. Up to 19 significant digits become a 64-bit integer `w` and a decimal exponent `q`,
+//! eight digits at a time. If `w < 2^53` and `|q| <= 22`, one multiplication or division is exact
+//! enough (Clinger 1990). Otherwise `w · 10^q` is enclosed by two neighboring products of `w` with
+//! a 128-bit power of five (Lemire 2021); if both ends round to the same number, that is it. What
+//! is left (a tie, a very large or small exponent, more digits) goes to the standard library.
+//!
+//! Invariant: the result is the f64 nearest to the decimal number, ties to even. Cost: about one
+//! pass over the bytes.
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Real {
+    /// A finite number.
+    Finite(f64),
+    /// NaN, infinity, or a number too large for f64.
+    NotFinite,
+    /// No number.
+    Bad,
+}
+
+/// Skips blanks (space, tab, carriage return) from `p`.
+#[inline(always)]
+pub(crate) fn skip_blanks(s: &[u8], mut p: usize) -> usize {
+    while matches!(s.get(p), Some(b' ' | b'\t' | b'\r')) {
+        p += 1;
+    }
+    p
+}
+
+/// End of the token that starts at `p`: the next white space, or the end.
+#[inline]
+pub(crate) fn token_end(s: &[u8], mut p: usize) -> usize {
+    while s.get(p).is_some_and(|c| !c.is_ascii_whitespace()) {
+        p += 1;
+    }
+    p
+}
+
+/// The unsigned integer at `p` and the position after it; `None` without digits. Saturates.
+#[inline(always)]
+pub(crate) fn parse_uint(s: &[u8], mut p: usize) -> Option<(u64, usize)> {
+    if s.get(p) == Some(&b'+') {
+        p += 1;
+    }
+    let start = p;
+    let mut x = 0u64;
+    while let Some(d) = digit(s, p) {
+        x = if p - start < 19 {
+            x * 10 + d
+        } else {
+            x.saturating_mul(10).saturating_add(d)
+        };
+        p += 1;
+    }
+    (p > start).then_some((x, p))
+}
+
+#[inline(always)]
+fn digit(s: &[u8], p: usize) -> Option<u64> {
+    let d = s.get(p)?.wrapping_sub(b'0');
+    (d < 10).then_some(u64::from(d))
+}
+
+/// The value of eight bytes that are all digits.
+#[inline(always)]
+fn eight_digits(s: &[u8], p: usize) -> Option<u64> {
+    let chunk = s.get(p..p + 8)?.first_chunk::<8>()?;
+    let x = u64::from_le_bytes(*chunk);
+    let high = (x & 0xF0F0_F0F0_F0F0_F0F0) == 0x3030_3030_3030_3030;
+    let low =
+        (x.wrapping_add(0x0606_0606_0606_0606) & 0xF0F0_F0F0_F0F0_F0F0) == 0x3030_3030_3030_3030;
+    if !(high && low) {
+        return None;
+    }
+    let x = x - 0x3030_3030_3030_3030;
+    let x = x.wrapping_mul(10).wrapping_add(x >> 8); // pairs, in every other byte
+    let a = (x & 0x0000_00FF_0000_00FF).wrapping_mul(0x000F_4240_0000_0064);
+    let b = ((x >> 16) & 0x0000_00FF_0000_00FF).wrapping_mul(0x0000_2710_0000_0001);
+    Some(a.wrapping_add(b) >> 32)
+}
+
+/// Decimal digits as they are read: the integer `w`, how many of its digits count, and the
+/// exponent they leave behind.
+struct Digits {
+    w: u64,
+    significant: usize,
+}
+
+impl Digits {
+    /// Takes the digits at `p`; past 19 significant ones they are only counted.
+    #[inline(always)]
+    fn take(&mut self, s: &[u8], mut p: usize) -> usize {
+        if self.w == 0 {
+            while s.get(p) == Some(&b'0') {
+                p += 1;
+            }
+        }
+        let start = p;
+        while self.significant + (p - start) + 8 <= 19
+            && let Some(x) = eight_digits(s, p)
+        {
+            self.w = self.w * 100_000_000 + x;
+            p += 8;
+        }
+        while let Some(d) = digit(s, p) {
+            self.w = self.w.wrapping_mul(10).wrapping_add(d);
+            p += 1;
+        }
+        self.significant += p - start;
+        p
+    }
+}
+
+/// The number that is the token at `p`, and the position after the token.
+///
+/// Exponents may be marked `e`, `d` or `q`, in either case; with `bare_exponent`, also by their
+/// sign alone, as Fortran writes `1.5-100`.
+#[inline(always)]
+pub(crate) fn parse_real(s: &[u8], start: usize, bare_exponent: bool) -> (Real, usize) {
+    let mut p = start;
+    let negative = s.get(p) == Some(&b'-');
+    if negative || s.get(p) == Some(&b'+') {
+        p += 1;
+    }
+    let mut digits = Digits {
+        w: 0,
+        significant: 0,
+    };
+    let whole = p;
+    p = digits.take(s, p);
+    let mut any = p - whole;
+    let mut q = 0i64;
+    if s.get(p) == Some(&b'.') {
+        let fraction = p + 1;
+        p = digits.take(s, fraction);
+        any += p - fraction;
+        q = -((p - fraction) as i64);
+    }
+    if any == 0 {
+        return odd_token(s, start);
+    }
+    let marked = matches!(s.get(p), Some(b'e' | b'E' | b'd' | b'D' | b'q' | b'Q'));
+    if marked || (bare_exponent && matches!(s.get(p), Some(b'+' | b'-'))) {
+        p += usize::from(marked);
+        let minus = s.get(p) == Some(&b'-');
+        if minus || s.get(p) == Some(&b'+') {
+            p += 1;
+        }
+        let Some((e, end)) = parse_digits(s, p) else {
+            return (Real::Bad, token_end(s, p));
+        };
+        p = end;
+        q = q.saturating_add(if minus { -e } else { e });
+    }
+    if s.get(p).is_some_and(|c| !c.is_ascii_whitespace()) {
+        return (Real::Bad, token_end(s, p));
+    }
+    let magnitude = if digits.significant > 19 {
+        None
+    } else {
+        nearest(digits.w, q)
+    };
+    match magnitude {
+        Some(x) => (Real::Finite(if negative { -x } else { x }), p),
+        None => (by_library(&s[start..p]), p),
+    }
+}
+
+/// Digits of an exponent, saturating far beyond what any number has.
+#[inline(always)]
+fn parse_digits(s: &[u8], start: usize) -> Option<(i64, usize)> {
+    let (mut e, mut p) = (0i64, start);
+    while let Some(d) = digit(s, p) {
+        e = (e * 10 + d as i64).min(1 << 40);
+        p += 1;
+    }
+    (p > start).then_some((e, p))
+}
+
+/// A token without digits: NaN and infinity are known by name.
+#[cold]
+fn odd_token(s: &[u8], start: usize) -> (Real, usize) {
+    let end = token_end(s, start);
+    let word = s[start..end].to_ascii_lowercase();
+    let word = word.strip_prefix(b"+").unwrap_or(&word);
+    let word = word.strip_prefix(b"-").unwrap_or(word);
+    let named: [&[u8]; 4] = [b"nan", b"inf", b"infinity", b"1.#inf"];
+    let kind = if named.contains(&word) {
+        Real::NotFinite
+    } else {
+        Real::Bad
+    };
+    (kind, end)
+}
+
+/// The standard library's answer, after the exponent is put into its spelling.
+#[cold]
+fn by_library(token: &[u8]) -> Real {
+    let mut text = String::with_capacity(token.len() + 1);
+    for (k, &c) in token.iter().enumerate() {
+        match c {
+            b'd' | b'D' | b'q' | b'Q' => text.push('e'),
+            b'+' | b'-' if k > 0 && (token[k - 1].is_ascii_digit() || token[k - 1] == b'.') => {
+                text.push('e');
+                text.push(c as char);
+            }
+            _ => text.push(c as char),
+        }
+    }
+    match text.parse::<f64>() {
+        Ok(x) if x.is_finite() => Real::Finite(x),
+        Ok(_) => Real::NotFinite,
+        Err(_) => Real::Bad,
+    }
+}
+
+const EXACT: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// `w · 10^q` rounded to nearest, or `None` where this is not decided here.
+#[inline(always)]
+fn nearest(w: u64, q: i64) -> Option<f64> {
+    if w < (1 << 53) && q.unsigned_abs() <= 22 {
+        let (x, power) = (w as f64, EXACT[q.unsigned_abs() as usize]);
+        return Some(if q < 0 { x / power } else { x * power });
+    }
+    if w == 0 {
+        return Some(0.0);
+    }
+    enclosed(w, q)
+}
+
+const MOST_FIVES: i64 = 54;
+
+/// For `q` in `-54..=54`: `5^q = (f + d) · 2^e` with `2^127 <= f < 2^128` and `0 <= d < 1`.
+static FIVES: [(u128, i32); 2 * MOST_FIVES as usize + 1] = fives();
+
+const fn fives() -> [(u128, i32); 2 * MOST_FIVES as usize + 1] {
+    let mut table = [(0u128, 0i32); 2 * MOST_FIVES as usize + 1];
+    let mut power = 1u128; // 5^k, below 2^126
+    let mut k = 0;
+    while k <= MOST_FIVES as usize {
+        let up = power.leading_zeros();
+        table[MOST_FIVES as usize + k] = (power << up, -(up as i32));
+        // 2^e / 5^k by long division, one bit at a time, until 128 bits are known.
+        let (mut quotient, mut rest, mut shift) = (0u128, 1u128, 0i32);
+        while quotient >> 127 == 0 {
+            quotient <<= 1;
+            if rest >= power {
+                rest -= power;
+                quotient |= 1;
+            }
+            rest <<= 1;
+            shift += 1;
+        }
+        table[MOST_FIVES as usize - k] = (quotient, 1 - shift);
+        power *= if k < MOST_FIVES as usize { 5 } else { 1 };
+        k += 1;
+    }
+    table
+}
+
+/// `w · 10^q` for `w > 0`: the product lies in `[w·f, w·f + w)` times a power of two; the answer
+/// where both ends round alike.
+#[inline]
+fn enclosed(w: u64, q: i64) -> Option<f64> {
+    let &(f, e) = FIVES.get(usize::try_from(q + MOST_FIVES).ok()?)?;
+    let up = w.leading_zeros();
+    let w = w << up;
+    let low = u128::from(w) * u128::from(f as u64);
+    let high = u128::from(w) * u128::from((f >> 64) as u64) + (low >> 64);
+    // The product is high · 2^64 + (low mod 2^64), with 2^190 <= product < 2^192.
+    let lead = high.leading_zeros();
+    let high = high << lead; // at most one bit of `low` is lost, and the slack below covers it
+    // 53 bits are kept, 75 are dropped. The true number is in [high, high + 4) here.
+    let dropped = high & ((1 << 75) - 1);
+    let half = 1u128 << 74;
+    if (half - 4..=half).contains(&dropped) {
+        return None; // a tie, or too close to one
+    }
+    let kept = (high >> 75) as u64 + u64::from(dropped > half);
+    // kept · 2^(75 + 64 - lead) · 2^(e - up) · 2^q, and kept may have become 2^53: both are exact.
+    let exponent = 75 + 64 - lead as i32 + e - up as i32 + q as i32;
+    Some(kept as f64 * power_of_two(exponent))
+}
+
+/// `2^e` for e well inside the range of f64: here `|e| < 400`.
+#[inline(always)]
+fn power_of_two(e: i32) -> f64 {
+    f64::from_bits(((e + 1023) as u64) << 52)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn real(text: &str) -> Real {
+        let (x, end) = parse_real(text.as_bytes(), 0, true);
+        assert_eq!(end, text.len());
+        x
+    }
+
+    #[test]
+    fn spellings() {
+        for (text, x) in [
+            ("1", 1.0f64),
+            ("-0", -0.0),
+            ("+1.5D+03", 1500.0),
+            (".5", 0.5),
+            ("5.", 5.0),
+            ("1.5-100", 1.5e-100),
+            ("0.1e1", 1.0),
+            ("9007199254740993", 9007199254740992.0),
+            ("1e22", 1e22),
+            (
+                "123456789012345678901234567890",
+                123456789012345678901234567890.0,
+            ),
+            ("0.000000000000000000000000000000001", 1e-33),
+            ("2.2250738585072011d-308", 2.225073858507201e-308),
+            ("1e-999999999999999999999999", 0.0),
+        ] {
+            let Real::Finite(y) = real(text) else {
+                panic!("{text}")
+            };
+            assert_eq!(y.to_bits(), x.to_bits(), "{text}");
+        }
+        for text in [
+            "nan",
+            "-NaN",
+            "Inf",
+            "-infinity",
+            "1e400",
+            "1D999999999999999999999",
+        ] {
+            assert_eq!(real(text), Real::NotFinite, "{text}");
+        }
+        for text in [
+            "", "-", ".", "e5", "1e", "1e+", "1.2.3", "0x10", "1_0", "1,5", "--1",
+        ] {
+            assert_eq!(real(text), Real::Bad, "{text}");
+        }
+        assert_eq!(parse_real(b"1.5-3", 0, false).0, Real::Bad);
+    }
+
+    #[test]
+    fn integers() {
+        assert_eq!(parse_uint(b"+042 ", 0), Some((42, 4)));
+        assert_eq!(
+            parse_uint(b"99999999999999999999999", 0),
+            Some((u64::MAX, 23))
+        );
+        assert_eq!(parse_uint(b"-1", 0), None);
+        assert_eq!(eight_digits(b"12345678", 0), Some(12_345_678));
+        assert_eq!(eight_digits(b"1234567:", 0), None);
+        assert_eq!(eight_digits(b"1234/678", 0), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #[test]
+        fn rounds_as_the_library_does(w: u64, cut in 0u32..64, q in -80i64..80, point in 0usize..20) {
+            let mut text = (w >> cut).to_string();
+            if point < text.len() {
+                text.insert(point, '.');
+            }
+            let text = format!("{text}e{q}");
+            prop_assert_eq!(real(&text), Real::Finite(text.parse().unwrap()));
+        }
+
+        #[test]
+        fn every_number_round_trips(bits: u64) {
+            let x = f64::from_bits(bits);
+            prop_assume!(x.is_finite());
+            prop_assert_eq!(real(&format!("{x:e}")), Real::Finite(x));
+            prop_assert_eq!(real(&format!("{x:.17e}")), Real::Finite(x));
+        }
+
+        #[test]
+        fn ties_go_to_even(m in (1u64 << 52)..(1 << 53), q in 0i64..3) {
+            let w = u128::from(2 * m + 1); // a tie as it stands, and still one times 10
+            let text = format!("{}e-{q}", w * 10u128.pow(q as u32));
+            prop_assert_eq!(real(&text), Real::Finite(text.parse().unwrap()));
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Dense vectors: Matrix Market array and coordinate files, plain tables of numbers, `.npy`.
+//!
+//! Memory: what was read. A coordinate file of sparse vectors may be larger dense than on disk; a
+//! fixed number of values beyond its size is allowed for.
+
+use super::error::{IoError, shown};
+use super::lines::Lines;
+use super::matrix_market::{BANNER, header, sizes};
+use super::number::{Real, parse_real, skip_blanks, token_end};
+use super::source::Source;
+
+/// Several dense vectors of one length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DenseColumns {
+    /// Length of each vector.
+    pub n: usize,
+    /// Number of vectors.
+    pub ncols: usize,
+    /// Values, one vector after the other, length `n * ncols`.
+    pub values: Vec<f64>,
+}
+
+impl DenseColumns {
+    /// Vector `j`, of length n.
+    ///
+    /// # Panics
+    /// If there is no vector `j`.
+    pub fn column(&self, j: usize) -> &[f64] {
+        &self.values[j * self.n..(j + 1) * self.n]
+    }
+}
+
+/// Values that a coordinate file may leave out.
+const MOST_ZEROS: u64 = 1 << 22;
+
+pub(crate) fn read(source: Source) -> Result<DenseColumns, IoError> {
+    let mut lines = Lines::new(source);
+    if begins_with_banner(&mut lines)? {
+        if header(&mut lines)?.coordinate {
+            coordinate(&mut lines)
+        } else {
+            array(&mut lines)
+        }
+    } else {
+        table(&mut lines)
+    }
+}
+
+/// Whether the file is a Matrix Market file; consumes nothing.
+pub(crate) fn begins_with_banner(lines: &mut Lines) -> Result<bool, IoError> {
+    let block = lines.block()?;
+    let head = block.get(..BANNER.len()).unwrap_or_default();
+    Ok(head.eq_ignore_ascii_case(BANNER))
+}
+
+/// Calls `each(value, whether it is the first of its line)` for all numbers to the end of the file;
+/// lines that begin with `%` or `#` are comments.
+pub(crate) fn numbers(
+    lines: &mut Lines,
+    mut each: impl FnMut(f64, bool) -> Result<(), String>,
+) -> Result<(), IoError> {
+    loop {
+        let block = lines.block()?;
+        if block.is_empty() {
+            return Ok(());
+        }
+        let (mut p, mut line, mut fresh) = (0, 0, true);
+        let fault = loop {
+            p = skip_blanks(block, p);
+            match block.get(p) {
+                None => break None,
+                Some(b'\n') => {
+                    (p, line, fresh) = (p + 1, line + 1, true);
+                    continue;
+                }
+                Some(b'%' | b'#') if fresh => {
+                    p += memchr::memchr(b'\n', &block[p..]).unwrap_or(block.len() - p);
+                    continue;
+                }
+                Some(_) => {}
+            }
+            let word = || shown(&block[p..token_end(block, p)]);
+            match parse_real(block, p, false) {
+                (Real::Finite(x), end) => {
+                    if let Err(message) = each(x, fresh) {
+                        break Some(message);
+                    }
+                    (p, fresh) = (end, false);
+                }
+                (Real::NotFinite, _) => break Some(format!("value `{}` is not finite", word())),
+                (Real::Bad, _) => break Some(format!("`{}` is not a number", word())),
+            }
+        };
+        if let Some(message) = fault {
+            return Err(lines.error_at(lines.line + line, message));
+        }
+        lines.consume(p, line);
+    }
+}
+
+/// The size of dense columns as the size line has it, if it is possible at all.
+fn dense_size(lines: &Lines, line: u64, n: u64, ncols: u64) -> Result<u64, IoError> {
+    if ncols == 0 {
+        return Err(lines.error_at(line, "the file holds no columns"));
+    }
+    n.checked_mul(ncols)
+        .filter(|&m| m <= isize::MAX as u64 / 8)
+        .ok_or_else(|| {
+            let message = format!("{n} rows and {ncols} columns are more than memory can hold");
+            lines.error_at(line, message)
+        })
+}
+
+fn array(lines: &mut Lines) -> Result<DenseColumns, IoError> {
+    let (size_line, [n, ncols]) = sizes::<2>(lines)?;
+    let promised = dense_size(lines, size_line, n, ncols)?;
+    let room = lines.remaining().unwrap_or(0) / 2 + 1;
+    let mut values = Vec::with_capacity(promised.min(room) as usize);
+    numbers(lines, |x, _| {
+        if values.len() as u64 == promised {
+            return Err(format!(
+                "more values than the {promised} that line {size_line} promises"
+            ));
+        }
+        values.push(x);
+        Ok(())
+    })?;
+    let found = values.len() as u64;
+    if found < promised {
+        let message = format!("{promised} values are promised, the file holds {found}");
+        return Err(lines.error_at(size_line, message));
+    }
+    Ok(DenseColumns {
+        n: n as usize,
+        ncols: ncols as usize,
+        values,
+    })
+}
+
+fn coordinate(lines: &mut Lines) -> Result<DenseColumns, IoError> {
+    let (size_line, [n, ncols, promised]) = sizes::<3>(lines)?;
+    let size = dense_size(lines, size_line, n, ncols)?;
+    let mut entries: Vec<(u64, f64)> = Vec::new();
+    let (mut item, mut row, mut column) = (0, 0, 0);
+    numbers(lines, |x, first| {
+        if first != (item == 0) {
+            return Err("an entry needs a line of its own, with row, column and value".to_owned());
+        }
+        let limit = [n, ncols, u64::MAX][item];
+        if item < 2 && (x.fract() != 0.0 || x < 1.0 || x > limit as f64) {
+            let what = ["row", "column"][item];
+            return Err(format!("{what} index {x} is outside 1..={limit}"));
+        }
+        match item {
+            0 => row = x as u64 - 1,
+            1 => column = x as u64 - 1,
+            _ if entries.len() as u64 == promised => {
+                return Err(format!(
+                    "more entries than the {promised} that line {size_line} promises"
+                ));
+            }
+            _ => entries.push((column * n + row, x)),
+        }
+        item = (item + 1) % 3;
+        Ok(())
+    })?;
+    let found = entries.len() as u64;
+    if found < promised || item != 0 {
+        let message = format!("{promised} entries are promised, the file holds {found}");
+        return Err(lines.error_at(size_line, message));
+    }
+    if size > found.saturating_mul(16).saturating_add(MOST_ZEROS) {
+        let message = format!("{size} values of which only {found} are stored: not a vector");
+        return Err(lines.error_at(size_line, message));
+    }
+    let mut values = vec![0.0; size as usize];
+    for (k, x) in entries {
+        match values.get_mut(k as usize) {
+            Some(v) => *v += x,
+            None => return Err(lines.error_in_file("an index is out of range")),
+        }
+    }
+    Ok(DenseColumns {
+        n: n as usize,
+        ncols: ncols as usize,
+        values,
+    })
+}
+
+/// Numbers in lines: a line is a row.
+fn table(lines: &mut Lines) -> Result<DenseColumns, IoError> {
+    let mut values = Vec::new();
+    let (mut n, mut ncols, mut in_row) = (0usize, 0usize, 0usize);
+    numbers(lines, |x, first| {
+        if first {
+            if n == 1 {
+                ncols = in_row;
+            }
+            if n > 0 && in_row != ncols {
+                return Err(format!("the row before has {in_row} numbers, not {ncols}"));
+            }
+            (n, in_row) = (n + 1, 0);
+        }
+        in_row += 1;
+        if n > 1 && in_row > ncols {
+            return Err(format!("more than the {ncols} numbers of the first row"));
+        }
+        values.push(x);
+        Ok(())
+    })?;
+    if n == 0 {
+        return Err(lines.error_in_file("the file holds no numbers"));
+    }
+    if n == 1 {
+        ncols = in_row;
+    }
+    if in_row != ncols {
+        let message = format!("the last row has {in_row} numbers, not {ncols}");
+        return Err(lines.error_in_file(message));
+    }
+    Ok(DenseColumns {
+        n,
+        ncols,
+        values: by_columns(n, ncols, values),
+    })
+}
+
+/// Column-major order from row-major order.
+pub(crate) fn by_columns(n: usize, ncols: usize, rows: Vec<f64>) -> Vec<f64> {
+    if ncols == 1 || n == 1 {
+        return rows;
+    }
+    let mut values = Vec::with_capacity(rows.len());
+    for j in 0..ncols {
+        values.extend(rows.iter().skip(j).step_by(ncols));
+    }
+    values
+}
