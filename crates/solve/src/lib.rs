@@ -1,1 +1,28 @@
-//! Triangular solves, refinement, condition estimates.
+//! Triangular solves over the assembly tree, refinement, mixed precision, condition estimates.
+//!
+//! [`Substitution`] is the plan of the solves, made from the structure alone; [`solve`] runs it on a
+//! factor. Everything gives the same bits for every number of threads.
+
+// `!(a < b)` is meant: NaN must count as the worse.
+#![allow(clippy::neg_cmp_op_on_partial_ord)]
+
+mod condition;
+mod conjugate;
+mod error;
+mod inverse;
+mod mixed;
+mod plan;
+mod refine;
+mod residual;
+mod substitution;
+mod workspace;
+
+pub use condition::{condition_estimate, forward_error_bound, log_determinant};
+pub use error::SolveError;
+pub use inverse::{FactorInverse, Inverse};
+pub use mixed::{MixedFactor, MixedReport, Outcome};
+pub use plan::Substitution;
+pub use refine::{ColumnReport, RefineOptions, RefineReport, RefineWorkspace, refine};
+pub use residual::ResidualPrecision;
+pub use substitution::solve;
+pub use workspace::SolveWorkspace;

@@ -1,0 +1,127 @@
+//! Estimates from a factor: 1-norm condition number, forward error bound, determinant.
+
+use tamarack_numeric::{NumericFactor, Value};
+use tamarack_sparse::{Scalar, SymmetricCsc};
+
+use crate::error::{SolveError, check_len};
+use crate::inverse::Inverse;
+use crate::refine::Measured;
+use crate::residual::{Residual, ResidualPrecision, norm};
+
+/// Products with the operator, at most.
+const MAX_PRODUCTS: usize = 5;
+
+/// Estimates `‖A‖₁‖A⁻¹‖₁` from below, rarely by more than a factor of 3.
+pub fn condition_estimate(
+    a: &SymmetricCsc<f64>,
+    inverse: &mut impl Inverse,
+) -> Result<f64, SolveError> {
+    let norm = a.norm_inf();
+    Ok(norm * norm1_estimate(a.n(), inverse, None)?)
+}
+
+/// Bound of the forward error `‖x − x*‖∞ / ‖x‖∞` of an answer to `A x = b` (LAPACK's `porfs`):
+/// `‖|A⁻¹|(|r| + (m + 1) ε (|A||x| + |b|))‖∞ / ‖x‖∞`, m the most entries of a row, the norm
+/// estimated. One column, user order.
+pub fn forward_error_bound(
+    a: &SymmetricCsc<f64>,
+    inverse: &mut impl Inverse,
+    b: &[f64],
+    x: &[f64],
+) -> Result<f64, SolveError> {
+    check_len("b", b.len(), a.n(), 1)?;
+    check_len("x", x.len(), a.n(), 1)?;
+    let matrix = Measured::new(a);
+    let mut residual = Residual::default();
+    matrix.errors(&mut residual, x, b, ResidualPrecision::Double);
+    let rounding = (matrix.most_entries + 1) as f64 * f64::EPSILON;
+    let weights: Vec<f64> = residual
+        .r
+        .iter()
+        .zip(&residual.size)
+        .map(|(r, s)| r.abs() + rounding * s)
+        .collect();
+    let size = norm(x);
+    if size == 0.0 {
+        return Ok(0.0);
+    }
+    Ok(norm1_estimate(a.n(), inverse, Some(&weights))? / size)
+}
+
+/// Estimates `‖W A⁻¹‖₁`, W the diagonal matrix of weights (or the identity): Hager 1984, Higham
+/// 1988, algorithm 4.1. For symmetric A it is `‖A⁻¹ W‖∞ = ‖|A⁻¹| w‖∞`.
+fn norm1_estimate(
+    n: usize,
+    inverse: &mut impl Inverse,
+    weights: Option<&[f64]>,
+) -> Result<f64, SolveError> {
+    if n == 0 {
+        return Ok(0.0);
+    }
+    let weigh = |x: &mut [f64]| {
+        if let Some(w) = weights {
+            x.iter_mut().zip(w).for_each(|(x, w)| *x *= w);
+        }
+    };
+    let norm1 = |x: &[f64]| x.iter().map(|v| v.abs()).sum::<f64>();
+    let mut v = vec![1.0 / n as f64; n];
+    inverse.apply(&mut v, 1)?;
+    weigh(&mut v);
+    let mut estimate = norm1(&v);
+    if n == 1 {
+        return Ok(estimate);
+    }
+    let mut signs: Vec<f64> = v.iter().map(|v| 1f64.copysign(*v)).collect();
+    let mut last = usize::MAX;
+    for _ in 0..MAX_PRODUCTS {
+        let mut x = signs.clone();
+        weigh(&mut x);
+        inverse.apply(&mut x, 1)?;
+        let j = (0..n).fold(0, |m, i| if x[i].abs() > x[m].abs() { i } else { m });
+        if last != usize::MAX && x[j].abs() <= x[last].abs() {
+            break;
+        }
+        last = j;
+        v.fill(0.0);
+        v[j] = 1.0;
+        inverse.apply(&mut v, 1)?;
+        weigh(&mut v);
+        let now = norm1(&v);
+        let same = v.iter().zip(&signs).all(|(v, s)| 1f64.copysign(*v) == *s);
+        if same || !(now > estimate) {
+            estimate = if now > estimate { now } else { estimate };
+            break;
+        }
+        estimate = now;
+        signs
+            .iter_mut()
+            .zip(&v)
+            .for_each(|(s, v)| *s = 1f64.copysign(*v));
+    }
+    // A vector that defeats accidental cancellation.
+    let mut x: Vec<f64> = (0..n)
+        .map(|i| (1.0 + i as f64 / (n - 1) as f64) * if i % 2 == 0 { 1.0 } else { -1.0 })
+        .collect();
+    inverse.apply(&mut x, 1)?;
+    weigh(&mut x);
+    let other = 2.0 * norm1(&x) / (3.0 * n as f64);
+    Ok(if other > estimate { other } else { estimate })
+}
+
+/// `log det A = 2 Σ log l_ii`, natural logarithm.
+///
+/// # Errors
+/// [`SolveError::Stale`].
+pub fn log_determinant<T: Value>(factor: &NumericFactor<T>) -> Result<f64, SolveError> {
+    if !factor.is_current() {
+        return Err(SolveError::Stale);
+    }
+    let mut sum = 0.0;
+    for s in 0..factor.symbolic().supernodes() {
+        let (layout, panel) = (factor.plan().panel_layout(s), factor.panel(s));
+        sum += (0..layout.cols)
+            .map(|j| Scalar::to_f64(panel[layout.index(j, j)]).ln())
+            .sum::<f64>();
+    }
+    Ok(2.0 * sum)
+}

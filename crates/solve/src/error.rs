@@ -1,0 +1,52 @@
+//! Why a system could not be solved.
+
+use tamarack_numeric::FactorError;
+use thiserror::Error;
+
+/// Why a system could not be solved.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SolveError {
+    /// A vector has the wrong length.
+    #[error("`{vector}` has length {found}, expected {expected} (order times right-hand sides)")]
+    Length {
+        /// Name of the vector.
+        vector: &'static str,
+        /// Its length.
+        found: usize,
+        /// The length it must have.
+        expected: usize,
+    },
+    /// The factor belongs to a failed refactorization.
+    #[error(
+        "the factor is stale: its last refactorization failed; refactorize it with success first"
+    )]
+    Stale,
+    /// The workspace was made for another factor, or for fewer threads than the factor has.
+    #[error("the workspace was made for another factor")]
+    Workspace,
+    /// A factorization failed.
+    #[error(transparent)]
+    Factor(#[from] FactorError),
+    /// There is no plan for a factorization that became necessary.
+    #[error(transparent)]
+    Plan(#[from] tamarack_plan::PlanError),
+}
+
+pub(crate) fn check_len(
+    vector: &'static str,
+    found: usize,
+    n: usize,
+    nrhs: usize,
+) -> Result<(), SolveError> {
+    let expected = n.saturating_mul(nrhs);
+    if found == expected {
+        Ok(())
+    } else {
+        Err(SolveError::Length {
+            vector,
+            found,
+            expected,
+        })
+    }
+}

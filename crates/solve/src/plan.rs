@@ -1,0 +1,144 @@
+//! The plan of the triangular solves: which subtrees are walked by one thread each.
+//!
+//! The cut depends on the structure alone, never on the number of threads, because the order of
+//! sums follows it: contributions from a subtree to rows outside are first added up by themselves.
+
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use tamarack_symbolic::SymbolicFactor;
+
+/// Subtrees are cut until each holds at most this share of the factor.
+const SHARE: u64 = 48;
+
+/// Factors with fewer entries are walked as one: their solve takes less than waking a thread.
+const SMALL: u64 = 1 << 15;
+
+/// A subtree that is walked by one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tree {
+    /// First supernode; the subtree is `first..=root`.
+    pub first: u32,
+    /// Its root.
+    pub root: u32,
+    /// Where its sums for rows outside begin, in rows of the accumulator.
+    pub outer: usize,
+}
+
+/// The plan of the triangular solves with one structure: immutable, made once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Substitution {
+    pub(crate) trees: Vec<Tree>,
+    /// Supernodes above the subtrees, in postorder.
+    pub(crate) top: Vec<u32>,
+    /// Offsets into `outer_rows`, by supernode; length supernodes + 1.
+    outer_ptr: Vec<u64>,
+    /// For the rows of a supernode that lie outside its subtree: their positions among the rows of
+    /// the subtree's root.
+    outer_rows: Vec<u32>,
+    /// Rows of all accumulators together.
+    pub(crate) accumulator_rows: usize,
+    pub(crate) largest_front: usize,
+    pub(crate) n: usize,
+}
+
+impl Substitution {
+    /// Plans the solves; time linear in the supernodes and the rows outside their subtrees.
+    pub fn new(symbolic: &SymbolicFactor) -> Self {
+        let (roots, first, top) = cut(symbolic);
+        let count = symbolic.supernodes();
+        let mut trees = Vec::with_capacity(roots.len());
+        let mut root_of = vec![u32::MAX; count];
+        let mut accumulator_rows = 0;
+        for &root in &roots {
+            let first = first[root as usize];
+            root_of[first as usize..=root as usize].fill(root);
+            trees.push(Tree {
+                first,
+                root,
+                outer: accumulator_rows,
+            });
+            accumulator_rows += symbolic.nupd(root as usize);
+        }
+        let mut outer_ptr = Vec::with_capacity(count + 1);
+        let mut outer_rows = Vec::new();
+        for (s, &root) in root_of.iter().enumerate() {
+            outer_ptr.push(outer_rows.len() as u64);
+            if root != u32::MAX {
+                locate_outer(symbolic, s, root as usize, &mut outer_rows);
+            }
+        }
+        outer_ptr.push(outer_rows.len() as u64);
+        let order = |s| symbolic.npiv(s) + symbolic.nupd(s);
+        let largest_front = (0..count).map(order).max().unwrap_or(0);
+        let n = symbolic.n();
+        Self {
+            trees,
+            top,
+            outer_ptr,
+            outer_rows,
+            accumulator_rows,
+            largest_front,
+            n,
+        }
+    }
+
+    /// Positions of the last rows of `s`, those outside its subtree, among its root's rows.
+    pub(crate) fn outer(&self, s: usize) -> &[u32] {
+        &self.outer_rows[self.outer_ptr[s] as usize..self.outer_ptr[s + 1] as usize]
+    }
+
+    /// Rows of the accumulator that belong to a subtree.
+    pub(crate) fn outer_range(&self, symbolic: &SymbolicFactor, tree: &Tree) -> Range<usize> {
+        tree.outer..tree.outer + symbolic.nupd(tree.root as usize)
+    }
+}
+
+/// Appends where the rows of `s` beyond the root's columns stand among the root's rows: both lists
+/// increase, and the one is part of the other.
+fn locate_outer(symbolic: &SymbolicFactor, s: usize, root: usize, outer: &mut Vec<u32>) {
+    let end = symbolic.columns(root).end;
+    let rows = symbolic.rows(s);
+    let inside = rows.partition_point(|&r| (r as usize) < end);
+    let mut position = 0;
+    let targets = symbolic.rows(root);
+    for &row in &rows[inside..] {
+        while targets[position] < row {
+            position += 1;
+        }
+        outer.push(position as u32);
+    }
+}
+
+/// Roots of the subtrees in elimination order, first supernodes of all subtrees, and the top.
+fn cut(symbolic: &SymbolicFactor) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+    let count = symbolic.supernodes();
+    let mut entries: Vec<u64> = (0..count).map(|s| symbolic.panel_entries(s)).collect();
+    let total: u64 = entries.iter().sum();
+    for s in 0..count {
+        if let Some(parent) = symbolic.parent(s) {
+            entries[parent] += entries[s];
+        }
+    }
+    let limit = (total / SHARE).max(SMALL);
+    let roots = (0..count).filter(|&s| symbolic.parent(s).is_none());
+    let mut heap: BinaryHeap<(u64, u32)> = roots.map(|s| (entries[s], s as u32)).collect();
+    let mut top = Vec::new();
+    while let Some(&(size, root)) = heap.peek() {
+        if size <= limit {
+            break;
+        }
+        heap.pop();
+        top.push(root);
+        heap.extend(
+            symbolic
+                .children(root as usize)
+                .iter()
+                .map(|&c| (entries[c as usize], c)),
+        );
+    }
+    let mut roots: Vec<u32> = heap.into_iter().map(|(_, root)| root).collect();
+    roots.sort_unstable();
+    top.sort_unstable();
+    (roots, symbolic.subtree_first(), top)
+}

@@ -1,0 +1,203 @@
+//! Iterative refinement to a small componentwise backward error.
+//!
+//! Arioli, Demmel, Duff 1989, with the stopping rule of LAPACK's `porfs`: go on while the error is
+//! above the rounding unit and a step at least halves it. The best answer is kept.
+
+use tamarack_sparse::SymmetricCsc;
+
+use crate::error::{SolveError, check_len};
+use crate::inverse::Inverse;
+use crate::residual::{Residual, ResidualPrecision, most_entries};
+
+/// How answers are refined.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RefineOptions {
+    /// Steps at most; 0 only measures the errors.
+    pub max_steps: usize,
+    /// Componentwise backward error that ends the refinement.
+    pub stop_at: f64,
+    /// Componentwise backward error up to which an answer counts as converged.
+    pub accept: f64,
+    /// Precision of the residuals.
+    pub residual: ResidualPrecision,
+}
+
+impl Default for RefineOptions {
+    fn default() -> Self {
+        Self {
+            max_steps: 10,
+            stop_at: f64::EPSILON,
+            accept: 1e-13,
+            residual: ResidualPrecision::Double,
+        }
+    }
+}
+
+/// Accuracy of one column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ColumnReport {
+    /// Steps that were kept.
+    pub steps: usize,
+    /// `‖b − A x‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)`.
+    pub normwise_backward_error: f64,
+    /// `max |b − A x|_i / (|A||x| + |b|)_i`.
+    pub componentwise_backward_error: f64,
+}
+
+/// Accuracy of the answers to all right-hand sides.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RefineReport {
+    /// Each right-hand side.
+    pub columns: Vec<ColumnReport>,
+    /// Whether every componentwise backward error is acceptable.
+    pub converged: bool,
+}
+
+impl RefineReport {
+    /// Most steps of any column.
+    pub fn steps(&self) -> usize {
+        self.columns.iter().map(|c| c.steps).max().unwrap_or(0)
+    }
+
+    /// Worst normwise backward error; NaN where one is.
+    pub fn normwise_backward_error(&self) -> f64 {
+        worst(self.columns.iter().map(|c| c.normwise_backward_error))
+    }
+
+    /// Worst componentwise backward error; NaN where one is.
+    pub fn componentwise_backward_error(&self) -> f64 {
+        worst(self.columns.iter().map(|c| c.componentwise_backward_error))
+    }
+}
+
+fn worst(errors: impl Iterator<Item = f64>) -> f64 {
+    errors.fold(0.0, |w, e| if e <= w { w } else { e })
+}
+
+/// Vectors of a refinement, kept from one to the next.
+#[derive(Clone, Debug, Default)]
+pub struct RefineWorkspace {
+    pub(crate) residual: Residual,
+    /// Corrections of the columns still refined, `n × active`.
+    correction: Vec<f64>,
+    /// Columns still refined.
+    active: Vec<usize>,
+}
+
+/// A matrix with what measuring errors needs to know of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measured<'a> {
+    pub a: &'a SymmetricCsc<f64>,
+    pub norm: f64,
+    pub most_entries: usize,
+}
+
+impl<'a> Measured<'a> {
+    pub fn new(a: &'a SymmetricCsc<f64>) -> Self {
+        Self {
+            a,
+            norm: a.norm_inf(),
+            most_entries: most_entries(a),
+        }
+    }
+
+    /// Residual and errors of one column.
+    pub fn errors(
+        &self,
+        residual: &mut Residual,
+        x: &[f64],
+        b: &[f64],
+        precision: ResidualPrecision,
+    ) -> (f64, f64) {
+        residual.compute(self.a, x, b, precision);
+        (
+            residual.normwise(self.norm, x, b),
+            residual.componentwise(self.most_entries),
+        )
+    }
+}
+
+/// Improves `x`, answers to `A x = b` that `inverse` gave; both `n × nrhs`, column-major, user
+/// order.
+///
+/// # Errors
+/// [`SolveError::Length`], and what `inverse` says.
+pub fn refine(
+    a: &SymmetricCsc<f64>,
+    inverse: &mut impl Inverse,
+    b: &[f64],
+    x: &mut [f64],
+    nrhs: usize,
+    options: &RefineOptions,
+    workspace: &mut RefineWorkspace,
+) -> Result<RefineReport, SolveError> {
+    check_len("b", b.len(), a.n(), nrhs)?;
+    check_len("x", x.len(), a.n(), nrhs)?;
+    refine_measured(&Measured::new(a), inverse, b, x, nrhs, options, workspace)
+}
+
+pub(crate) fn refine_measured(
+    matrix: &Measured<'_>,
+    inverse: &mut impl Inverse,
+    b: &[f64],
+    x: &mut [f64],
+    nrhs: usize,
+    options: &RefineOptions,
+    workspace: &mut RefineWorkspace,
+) -> Result<RefineReport, SolveError> {
+    let n = matrix.a.n();
+    let RefineWorkspace {
+        residual,
+        correction,
+        active,
+    } = workspace;
+    let mut columns = vec![ColumnReport::default(); nrhs];
+    active.clear();
+    active.extend(0..nrhs);
+    for step in 0..=options.max_steps {
+        let mut kept = 0;
+        correction.resize(n * active.len(), 0.0);
+        for k in 0..active.len() {
+            let c = active[k];
+            let range = c * n..(c + 1) * n;
+            let (xc, bc) = (&mut x[range.clone()], &b[range]);
+            let (normwise, componentwise) = matrix.errors(residual, xc, bc, options.residual);
+            let report = &mut columns[c];
+            let before = report.componentwise_backward_error;
+            // NaN counts as worse, except at first, when there is nothing better.
+            if step > 0 && !(componentwise < before) {
+                let taken_back = &correction[k * n..(k + 1) * n];
+                xc.iter_mut().zip(taken_back).for_each(|(x, d)| *x = *d);
+                continue;
+            }
+            *report = ColumnReport {
+                steps: step,
+                normwise_backward_error: normwise,
+                componentwise_backward_error: componentwise,
+            };
+            let slow = step > 0 && componentwise > before / 2.0;
+            if componentwise > options.stop_at && !slow && step < options.max_steps {
+                correction[kept * n..(kept + 1) * n].copy_from_slice(&residual.r);
+                active[kept] = c;
+                kept += 1;
+            }
+        }
+        active.truncate(kept);
+        if kept == 0 {
+            break;
+        }
+        inverse.apply(&mut correction[..kept * n], kept)?;
+        for (k, &c) in active.iter().enumerate() {
+            let xc = &mut x[c * n..(c + 1) * n];
+            for (x, d) in xc.iter_mut().zip(&mut correction[k * n..(k + 1) * n]) {
+                // The old x stays behind, to be taken back if the step was for the worse.
+                let old = std::mem::replace(x, *x + *d);
+                *d = old;
+            }
+        }
+    }
+    let converged = columns
+        .iter()
+        .all(|c| c.componentwise_backward_error <= options.accept);
+    Ok(RefineReport { columns, converged })
+}
