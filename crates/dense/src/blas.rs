@@ -5,7 +5,7 @@
 
 use thiserror::Error;
 
-use crate::product::{Plain, Shape, cut, product};
+use crate::product::{Plain, PlainMut, Shape, cut, product};
 use crate::real::with_isa;
 use crate::simd::{Op, Simd};
 use crate::tile::{self, Lower, Tile, UpdateMode};
@@ -61,7 +61,14 @@ pub unsafe fn gemm_nt<T: Real>(
         with_isa!(
             isa,
             T,
-            product(&buf, shape, Plain(a, lda), Plain(b, ldb), (c, ldc), mode)
+            product(
+                &buf,
+                shape,
+                Plain(a, lda),
+                Plain(b, ldb),
+                PlainMut(c, ldc),
+                mode
+            )
         );
     }
 }
@@ -93,7 +100,14 @@ pub unsafe fn syrk_lower<T: Real>(
         with_isa!(
             isa,
             T,
-            product(&buf, shape, Plain(a, lda), Plain(a, lda), (c, ldc), mode)
+            product(
+                &buf,
+                shape,
+                Plain(a, lda),
+                Plain(a, lda),
+                PlainMut(c, ldc),
+                mode
+            )
         );
     }
 }
@@ -183,7 +197,7 @@ pub(crate) unsafe fn trsm<S: Simd>(
             };
             let (a, b) = (Plain(x.cast_const(), ldx), Plain(l.add(j0), ldl));
             let c = x.add(j0 * ldx);
-            product::<S>(buf, shape, a, b, (c, ldx), UpdateMode::Accumulate);
+            product::<S>(buf, shape, a, b, PlainMut(c, ldx), UpdateMode::Accumulate);
             let l = l.add(j0 * (ldl + 1));
             let inverse = buf.inverse;
             S::vectorize(Reciprocals::<S> {
@@ -239,7 +253,14 @@ pub(crate) unsafe fn cholesky<S: Simd>(
             };
             let left = Plain(a.add(j).cast_const(), lda);
             let c = a.add(j * (lda + 1));
-            product::<S>(buf, shape, left, left, (c, lda), UpdateMode::Accumulate);
+            product::<S>(
+                buf,
+                shape,
+                left,
+                left,
+                PlainMut(c, lda),
+                UpdateMode::Accumulate,
+            );
             cholesky_small::<S>(nn, (c, lda)).map_err(|e| e.offset(j))?;
             trsm::<S>(buf, m - nn, nn, (c.cast_const(), lda), (c.add(nn), lda));
         }

@@ -21,7 +21,7 @@
 use std::ops::Range;
 
 use crate::blas::{PivotFailure, cholesky, trsm};
-use crate::product::{PanelRows, Shape, product};
+use crate::product::{BlockColumnsMut, PanelRows, PlainMut, Shape, product};
 use crate::real::with_isa;
 use crate::simd::Simd;
 use crate::workspace::{Buffers, KC};
@@ -164,7 +164,25 @@ impl<T: Real> FrontMut<T> {
     ) {
         let (isa, buf) = (ws.isa(), ws.buffers());
         // SAFETY: the caller's contract.
-        unsafe { with_isa!(isa, T, update_trailing(*self, &buf, c, rows, mode)) }
+        unsafe { with_isa!(isa, T, update_trailing(*self, &buf, c..c + 1, rows, mode)) }
+    }
+
+    /// The same for the block columns `columns` (not empty) at once, rows within
+    /// [`update_rows`](Self::update_rows) of the first: entries of these rows and columns on and
+    /// below the diagonal. Wider tiles pack their rows less often: 384 columns cost least.
+    ///
+    /// # Safety
+    /// As [`update_trailing_tile`](Self::update_trailing_tile) for each of the block columns.
+    pub unsafe fn update_trailing_columns(
+        &self,
+        columns: Range<usize>,
+        rows: Range<usize>,
+        mode: UpdateMode,
+        ws: &mut Workspace<T>,
+    ) {
+        let (isa, buf) = (ws.isa(), ws.buffers());
+        // SAFETY: the caller's contract.
+        unsafe { with_isa!(isa, T, update_trailing(*self, &buf, columns, rows, mode)) }
     }
 }
 
@@ -208,7 +226,7 @@ unsafe fn update_panel<S: Simd>(
             shape,
             operand(rows.start),
             operand(top),
-            (c, layout.height(b)),
+            PlainMut(c, layout.height(b)),
             mode,
         );
     }
@@ -251,13 +269,12 @@ unsafe fn solve_panel<S: Simd>(
 unsafe fn update_trailing<S: Simd>(
     f: FrontMut<S::T>,
     buf: &Buffers<S::T>,
-    c: usize,
+    columns: Range<usize>,
     rows: Range<usize>,
     mode: UpdateMode,
 ) {
     let (panel, layout) = (f.panel.cast_const(), f.panel_layout());
-    let target = f.update_layout();
-    let top = c * f.block;
+    let top = columns.start * f.block;
     let operand = |row| PanelRows {
         panel,
         layout,
@@ -266,17 +283,19 @@ unsafe fn update_trailing<S: Simd>(
     };
     let shape = Shape {
         m: rows.len(),
-        n: target.width(c),
+        n: (columns.end * f.block).min(f.nupd) - top,
         k: f.npiv,
         kc: inner_block(f.npiv, f.block),
         lower: Some(rows.start - top),
     };
-    let at = f.update.wrapping_add(target.offset(c) + rows.start - top);
-    // SAFETY: the caller's contract; the rows lie in the block column.
-    unsafe {
-        let (a, b) = (operand(rows.start), operand(top));
-        product::<S>(buf, shape, a, b, (at, target.height(c)), mode);
-    }
+    let c = BlockColumnsMut {
+        data: f.update,
+        layout: f.update_layout(),
+        row: rows.start,
+        first: top,
+    };
+    // SAFETY: the caller's contract; the rows lie in the first of the block columns.
+    unsafe { product::<S>(buf, shape, operand(rows.start), operand(top), c, mode) }
 }
 
 /// Partial Cholesky of a whole front on one thread: eliminates its `npiv` pivots.
@@ -323,8 +342,9 @@ unsafe fn eliminate<S: Simd>(
             factor_block::<S>(f, buf, b)?;
             solve_panel::<S>(f, buf, b, f.rows_below_diagonal(b));
         }
-        for c in 0..f.update_layout().blocks() {
-            update_trailing::<S>(f, buf, c, f.update_rows(c), mode);
+        let blocks = f.update_layout().blocks();
+        if blocks > 0 {
+            update_trailing::<S>(f, buf, 0..blocks, f.update_rows(0), mode);
         }
     }
     Ok(())

@@ -48,6 +48,13 @@ impl BlockColumns {
         self.cols.div_ceil(self.block)
     }
 
+    /// The block column that holds column `j`.
+    #[inline]
+    pub(crate) fn block_of(&self, j: usize) -> usize {
+        // small fronts have one block, and a division takes as long as a microtile
+        if j < self.block { 0 } else { j / self.block }
+    }
+
     /// Columns of block column `b`.
     #[inline]
     pub fn width(&self, b: usize) -> usize {

@@ -21,6 +21,45 @@ pub(crate) trait Operand<T>: Copy {
     fn strip(&self, k: usize) -> (*const T, usize, usize);
 }
 
+/// A result whose columns are stored strip by strip.
+pub(crate) trait Target<T>: Copy {
+    /// Entry `(0, j)` (possibly a place above what is stored), the leading dimension there, and how
+    /// many columns follow with it.
+    fn strip(&self, j: usize) -> (*mut T, usize, usize);
+}
+
+/// A plain column-major result.
+#[derive(Clone, Copy)]
+pub(crate) struct PlainMut<T>(pub *mut T, pub usize);
+
+impl<T: Copy> Target<T> for PlainMut<T> {
+    #[inline(always)]
+    fn strip(&self, j: usize) -> (*mut T, usize, usize) {
+        (self.0.wrapping_add(j * self.1), self.1, usize::MAX)
+    }
+}
+
+/// A part of packed block columns as a result, from row `row` and column `first` on.
+#[derive(Clone, Copy)]
+pub(crate) struct BlockColumnsMut<T> {
+    pub data: *mut T,
+    pub layout: BlockColumns,
+    pub row: usize,
+    pub first: usize,
+}
+
+impl<T: Copy> Target<T> for BlockColumnsMut<T> {
+    #[inline(always)]
+    fn strip(&self, j: usize) -> (*mut T, usize, usize) {
+        let (l, j) = (&self.layout, self.first + j);
+        let b = l.block_of(j);
+        let (top, ld) = (b * l.block, l.height(b));
+        let at = l.offset(b) + (j - top) * ld;
+        let p = self.data.wrapping_add(at + self.row).wrapping_sub(top);
+        (p, ld, top + l.width(b) - j)
+    }
+}
+
 /// A plain column-major operand.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain<T>(pub *const T, pub usize);
@@ -46,7 +85,7 @@ impl<T: Copy> Operand<T> for PanelRows<T> {
     fn strip(&self, k: usize) -> (*const T, usize, usize) {
         let l = &self.layout;
         let k = self.first + k;
-        let b = if k < l.block { 0 } else { k / l.block }; // a division takes 40 cycles
+        let b = l.block_of(k);
         let (top, ld) = (b * l.block, l.height(b));
         let at = l.offset(b) + (k - top) * ld + (self.row - top);
         (self.panel.wrapping_add(at), ld, top + l.width(b) - k)
@@ -61,7 +100,8 @@ pub(crate) struct Shape {
     pub k: usize,
     /// Inner dimension per visit of C, at most [`KC`](crate::workspace::KC).
     pub kc: usize,
-    /// `Some(off)`: only entries with `i + off >= j` are wanted; others may be overwritten.
+    /// `Some(off)`: only entries with `i + off >= j` are wanted. Of the others some up to 7 rows
+    /// above may be overwritten, but no rows above the first of the strip that they belong to.
     pub lower: Option<usize>,
 }
 
@@ -102,7 +142,7 @@ pub(crate) unsafe fn product<S: Simd>(
     shape: Shape,
     a: impl Operand<S::T>,
     b: impl Operand<S::T>,
-    (c, ldc): (*mut S::T, usize),
+    c: impl Target<S::T>,
     mode: UpdateMode,
 ) {
     let Shape { m, n, k, kc, .. } = shape;
@@ -112,9 +152,7 @@ pub(crate) unsafe fn product<S: Simd>(
     // SAFETY: all offsets stay within the operands' shapes or the buffers' sizes.
     unsafe {
         if k == 0 && mode == UpdateMode::Overwrite {
-            for j in 0..n {
-                std::slice::from_raw_parts_mut(c.add(j * ldc), m).fill(S::T::ZERO);
-            }
+            clear::<S>(shape, c);
         }
         for (k0, kk) in cut(0..k, kc) {
             let mode = if k0 == 0 {
@@ -129,9 +167,8 @@ pub(crate) unsafe fn product<S: Simd>(
                 for (i0, mm) in cut(first / S::MR * S::MR..m, buf.mc) {
                     let pack = kk >= PACK_FROM_K && nn >= PACK_A_FROM;
                     let ap = micropanels::<S>(a, k0, kk, i0, mm, pack, buf.a, S::MR);
-                    let c = c.add(i0 + j0 * ldc);
-                    let lower = shape.lower.map(|off| (off + i0, j0));
-                    macrotile::<S>((mm, nn, kk), ap, bp, (c, ldc), mode, lower);
+                    let place = (i0, j0, shape.lower);
+                    macrotile::<S>((mm, nn, kk), ap, bp, c, mode, place);
                 }
             }
         }
@@ -179,23 +216,41 @@ unsafe fn micropanels<S: Simd>(
     }
 }
 
-/// All microtiles of a block of C; with `lower = Some((r, s))` those that hold an entry with
-/// `i + r >= j + s`.
+/// Zeros wherever C is wanted.
+unsafe fn clear<S: Simd>(shape: Shape, c: impl Target<S::T>) {
+    for j in 0..shape.n {
+        let top = shape
+            .lower
+            .map_or(0, |off| j.saturating_sub(off))
+            .min(shape.m);
+        let p = c.strip(j).0;
+        for i in top..shape.m {
+            // SAFETY: entry (i, j) of C.
+            unsafe { *p.wrapping_add(i) = S::T::ZERO };
+        }
+    }
+}
+
+/// All microtiles of the block of C that begins at `(i0, j0)`; with `lower = Some(off)` those that
+/// hold an entry with `i + off >= j`.
 unsafe fn macrotile<S: Simd>(
     (m, n, k): (usize, usize, usize),
     a: Micropanels<S::T>,
     b: Micropanels<S::T>,
-    (c, ldc): (*mut S::T, usize),
+    c: impl Target<S::T>,
     mode: UpdateMode,
-    lower: Option<(usize, usize)>,
+    (i0, j0, lower): (usize, usize, Option<usize>),
 ) {
-    for (q, j) in (0..n).step_by(S::NR).enumerate() {
-        let cols = S::NR.min(n - j);
-        // First row wanted, rounded down to a whole vector.
-        let top = lower.map_or(0, |(r, s)| (j + s).saturating_sub(r)) / S::LANES * S::LANES;
+    let mut j = 0;
+    while j < n {
+        let (column, ldc, left) = c.strip(j0 + j);
+        let (q, within) = (j / S::NR, j % S::NR); // within a micropanel only after a narrow strip
+        let cols = (S::NR - within).min(n - j).min(left);
+        // First row wanted; those above may not even be stored.
+        let top = lower.map_or(0, |off| (j0 + j).saturating_sub(off + i0));
         for p in top / S::MR..m.div_ceil(S::MR) {
             let i = p * S::MR;
-            let skip = top.saturating_sub(i); // whole vectors above the diagonal
+            let skip = top.saturating_sub(i);
             if i + skip >= m {
                 break;
             }
@@ -205,13 +260,14 @@ unsafe fn macrotile<S: Simd>(
                     k,
                     a: a.base.add(p * a.step + skip),
                     lda: a.ld,
-                    b: b.base.add(q * b.step),
+                    b: b.base.add(q * b.step + within),
                     ldb: b.ld,
-                    c: c.add(i + skip + j * ldc),
+                    c: column.wrapping_add(i0 + i + skip),
                     ldc,
                 };
                 tile::multiply::<S>(S::MR.min(m - i) - skip, cols, &tile, mode);
             }
         }
+        j += cols;
     }
 }

@@ -16,7 +16,7 @@
 
 use std::ops::Range;
 
-use crate::product::{PanelRows, Plain, Shape, product};
+use crate::product::{PanelRows, Plain, PlainMut, Shape, product};
 use crate::real::with_isa;
 use crate::simd::Simd;
 use crate::vector::{Dots, Gemv, Triangle};
@@ -250,7 +250,10 @@ unsafe fn subtract<S: Simd>(
                     kc: KC,
                     lower: None,
                 };
-                let (b, c) = (Plain(buf.rhs.cast_const(), n), (y.add(r * ldy), ldy));
+                let (b, c) = (
+                    Plain(buf.rhs.cast_const(), n),
+                    PlainMut(y.add(r * ldy), ldy),
+                );
                 product::<S>(buf, shape, a, b, c, UpdateMode::Accumulate);
             }
         }
