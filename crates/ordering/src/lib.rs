@@ -7,6 +7,7 @@ mod error;
 mod graph;
 mod method;
 mod mindeg;
+mod nd;
 mod rcm;
 mod workspace;
 
@@ -14,6 +15,7 @@ pub use error::OrderingError;
 pub use graph::Graph;
 pub use method::{Method, order};
 pub use mindeg::{AmdOptions, MmdOptions};
+pub use nd::NdOptions;
 pub use workspace::Workspace;
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use tamarack_sparse::{Pattern, Permutation};
 use crate::error::{OrderingError, refill};
 use crate::graph::Graph;
 use crate::mindeg::{Amd, AmdOptions, Mmd, MmdOptions};
+use crate::nd::{self, NdOptions};
 use crate::rcm;
 use crate::workspace::Workspace;
 
@@ -25,11 +26,13 @@ pub enum Method {
     Mmd(MmdOptions),
     /// Approximate minimum degree (Amestoy, Davis, Duff 1996).
     Amd(AmdOptions),
+    /// Multilevel nested dissection (George 1973; Hendrickson and Rothberg 1998).
+    NestedDissection(NdOptions),
 }
 
 impl Method {
     /// Names that [`FromStr`] knows, separated by commas.
-    pub const NAMES: &'static str = "natural, rcm, md, mmd, amd";
+    pub const NAMES: &'static str = "natural, rcm, md, mmd, amd, nd";
 
     /// Name as users write it.
     pub fn name(&self) -> &'static str {
@@ -39,6 +42,7 @@ impl Method {
             Self::MinimumDegree => "md",
             Self::Mmd(_) => "mmd",
             Self::Amd(_) => "amd",
+            Self::NestedDissection(_) => "nd",
         }
     }
 }
@@ -66,6 +70,7 @@ impl FromStr for Method {
             "md" => Self::MinimumDegree,
             "mmd" => Self::Mmd(MmdOptions::default()),
             "amd" => Self::Amd(AmdOptions::default()),
+            "nd" => Self::NestedDissection(NdOptions::default()),
             _ => {
                 return Err(OrderingError::UnknownMethod {
                     name: name.to_owned(),
@@ -106,6 +111,9 @@ pub fn order(
             ws.quotient.load(pattern)?;
             Amd::new(ws, n as u32, options.aggressive).run(options.dense_limit(n), &mut ())?;
             finish(ws)?;
+        }
+        Method::NestedDissection(options) => {
+            nd::order(&Graph::from_pattern(pattern)?, options, &mut ws.order)?;
         }
     }
     Permutation::from_elimination_order(&ws.order).map_err(|_| OrderingError::Internal)

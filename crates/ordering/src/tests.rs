@@ -133,7 +133,7 @@ fn minimum_degree_finds_the_orders_without_fill() {
         .into_iter()
         .filter(|(name, _)| none.contains(name))
     {
-        for method in methods().filter(|m| !matches!(m.name(), "natural" | "rcm")) {
+        for method in methods().filter(|m| !matches!(m.name(), "natural" | "rcm" | "nd")) {
             let permutation = order(&p, &method, &mut ws).unwrap();
             assert_eq!(fill(&p, &permutation), p.nnz_lower(), "{name}, {method}");
         }

@@ -77,7 +77,7 @@ impl<'a> Amd<'a> {
         observer: &mut impl Observer,
     ) -> Result<(), OrderingError> {
         let n = self.q.n();
-        self.lists.reset(n)?;
+        self.lists.reset(n, self.q.total)?;
         self.table.reset(n)?;
         for i in 0..self.halo {
             let degree = self.q.nodes[i as usize].degree;
@@ -161,7 +161,7 @@ impl<'a> Amd<'a> {
     /// Drops merged variables from the element's list, restores weights, and puts its variables
     /// back into the degree lists.
     fn relist(&mut self, element: &Element) {
-        let left = self.q.n() as u32 - self.q.eliminated;
+        let left = self.q.total - self.q.eliminated;
         let mut end = element.start;
         for p in element.start..element.end {
             let i = self.q.store[p];

@@ -16,7 +16,7 @@ struct Link {
 /// Buckets of variables by degree, with the smallest degree found by a cursor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DegreeLists {
-    /// First variable of each degree, length n.
+    /// First variable of each degree.
     heads: Vec<u32>,
     /// Neighbors in the list, length n.
     links: Vec<Link>,
@@ -25,13 +25,13 @@ pub(crate) struct DegreeLists {
 }
 
 impl DegreeLists {
-    /// Empty lists for `n` variables and degrees below `n`.
-    pub(crate) fn reset(&mut self, n: usize) -> Result<(), OrderingError> {
+    /// Empty lists for `n` variables and degrees below `degrees`.
+    pub(crate) fn reset(&mut self, n: usize, degrees: u32) -> Result<(), OrderingError> {
         let detached = Link {
             next: NONE,
             prev: DETACHED,
         };
-        refill(&mut self.heads, n, NONE)?;
+        refill(&mut self.heads, degrees as usize, NONE)?;
         refill(&mut self.links, n, detached)?;
         self.min = 0;
         Ok(())

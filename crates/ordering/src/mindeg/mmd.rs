@@ -48,7 +48,7 @@ impl<'a> Mmd<'a> {
     /// Eliminates all variables.
     pub(crate) fn run(&mut self, observer: &mut impl Observer) -> Result<(), OrderingError> {
         let n = self.q.n();
-        self.lists.reset(n)?;
+        self.lists.reset(n, self.q.total)?;
         self.table.reset(n)?;
         self.round.clear();
         reserve(self.round, n)?;

@@ -56,7 +56,9 @@ pub(crate) struct QuotientGraph {
     pub(crate) free: usize,
     /// Marks below it are old.
     pub(crate) stamp: u32,
-    /// Original variables that are eliminated or set aside.
+    /// Σ weights of all variables.
+    pub(crate) total: u32,
+    /// Weight of the variables that are eliminated or set aside.
     pub(crate) eliminated: u32,
     /// Elements in the order in which they were made.
     pub(crate) pivots: Vec<u32>,
@@ -98,6 +100,7 @@ impl QuotientGraph {
         reserve(&mut self.pivots, n)?;
         self.free = 0;
         self.stamp = 2;
+        self.total = n as u32;
         self.eliminated = 0;
         Ok(())
     }
@@ -174,8 +177,8 @@ impl QuotientGraph {
     /// Takes variable `i` out of the graph without eliminating it.
     pub(crate) fn set_aside(&mut self, i: u32) {
         Self::absorb(&mut self.nodes, i, NONE);
+        self.eliminated += self.nodes[i as usize].weight as u32;
         self.nodes[i as usize].weight = 0;
-        self.eliminated += 1;
     }
 
     /// Makes the element of pivot `me`: gathers its variables, negates their weights, absorbs the
@@ -346,23 +349,19 @@ impl QuotientGraph {
     ) -> Result<(), OrderingError> {
         let n = self.n();
         refill(owner, n, NONE)?;
-        refill(first, n, NONE)?;
-        let mut next = 0;
-        for &me in &self.pivots {
-            owner[me as usize] = me;
-            order[next as usize] = me;
-            first[me as usize] = next + 1;
-            next += self.nodes[me as usize].weight as u32;
+        refill(first, n + 1, 0)?;
+        // Owners by rank of the pivot; `n` for variables without one.
+        for (rank, &me) in self.pivots.iter().enumerate() {
+            owner[me as usize] = rank as u32;
         }
         for i in 0..n as u32 {
             let mut root = i;
             while root != NONE && owner[root as usize] == NONE && self.is_absorbed(root) {
                 root = self.nodes[root as usize].start as u32;
             }
-            let found = if root == NONE {
-                NONE
-            } else {
-                owner[root as usize]
+            let found = match root {
+                NONE => n as u32,
+                root => owner[root as usize].min(n as u32),
             };
             // Shorten the way for those that come later.
             let mut x = i;
@@ -370,13 +369,24 @@ impl QuotientGraph {
                 owner[x as usize] = found;
                 x = self.nodes[x as usize].start as u32;
             }
-            let slot = match found {
-                NONE => &mut next,
-                me if me == i => continue,
-                me => &mut first[me as usize],
-            };
-            order[*slot as usize] = i;
+            owner[i as usize] = found;
+            first[found as usize] += 1;
+        }
+        let mut next = 0;
+        for count in first.iter_mut() {
+            next += std::mem::replace(count, next);
+        }
+        for &me in &self.pivots {
+            let slot = &mut first[owner[me as usize] as usize];
+            order[*slot as usize] = me;
             *slot += 1;
+        }
+        for i in 0..n as u32 {
+            let rank = owner[i as usize] as usize;
+            if self.pivots.get(rank) != Some(&i) {
+                order[first[rank] as usize] = i;
+                first[rank] += 1;
+            }
         }
         Ok(())
     }

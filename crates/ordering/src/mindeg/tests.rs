@@ -262,6 +262,24 @@ fn amd_bounds_the_degree_from_above_and_is_exact_with_two_elements() {
 }
 
 #[test]
+fn a_halo_stays_and_counts() {
+    let mut ws = Workspace::new();
+    for seed in 0..3000 {
+        let graph = random_graph(seed);
+        let halo = graph.len() - graph.len() / 3;
+        ws.quotient.load(&pattern(&graph)).unwrap();
+        let mut checker = Checker::new(&graph);
+        checker.halo = halo;
+        Amd::new(&mut ws, halo as u32, true)
+            .run(NONE, &mut checker)
+            .unwrap();
+        assert_eq!(checker.alive & (u64::MAX >> (64 - halo)), 0);
+        let order = final_order(&ws);
+        assert!(order[..halo].iter().all(|&i| (i as usize) < halo));
+    }
+}
+
+#[test]
 fn a_store_without_elbow_room_gives_the_same_order() {
     for seed in 0..500 {
         let p = pattern(&random_graph(seed));

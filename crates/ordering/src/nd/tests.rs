@@ -1,0 +1,210 @@
+//! The parts of nested dissection against what they promise.
+
+use super::bisect::bisect;
+use super::coarsen::coarsen;
+use super::graph::{Weighted, compress};
+use super::heap::GainHeap;
+use super::random::mix;
+use super::refine::{Refiner, SEPARATOR, Separation};
+use super::*;
+use tamarack_sparse::Pattern;
+
+/// Lower triangle of the graph on `n` vertices in which `joined(i, j)`, `i > j`, are neighbors.
+fn pattern(n: u32, joined: impl Fn(u32, u32) -> bool) -> Pattern {
+    let (mut ptr, mut rows) = (vec![0u64], Vec::new());
+    for j in 0..n {
+        rows.push(j);
+        rows.extend((j + 1..n).filter(|&i| joined(i, j)));
+        ptr.push(rows.len() as u64);
+    }
+    Pattern::lower(n as usize, &ptr, &rows).unwrap()
+}
+
+/// m × m × m grid, 7-point, `dof` unknowns per point.
+fn grid(m: u32, dof: u32) -> Pattern {
+    let at = move |v: u32| [v / dof % m, v / dof / m % m, v / dof / m / m];
+    let (mut ptr, mut rows) = (vec![0u64], Vec::new());
+    let n = m * m * m * dof;
+    for j in 0..n {
+        let reach = (j / dof + m * m + 1) * dof;
+        rows.extend((j..reach.min(n)).filter(|&i| {
+            let distance = |k: usize| at(i)[k].abs_diff(at(j)[k]);
+            distance(0) + distance(1) + distance(2) <= 1
+        }));
+        ptr.push(rows.len() as u64);
+    }
+    Pattern::lower(n as usize, &ptr, &rows).unwrap()
+}
+
+fn random(n: u32, per_mille: u64, seed: u64) -> Pattern {
+    pattern(n, |i, j| {
+        mix(seed ^ u64::from(i) << 32 ^ u64::from(j)) % 1000 < per_mille
+    })
+}
+
+fn weighted(p: &Pattern) -> Weighted {
+    compress(&Graph::from_pattern(p).unwrap(), usize::MAX).graph
+}
+
+fn check(graph: &Weighted, s: &Separation) {
+    let mut weight = [0; 3];
+    for v in 0..graph.n() as u32 {
+        let side = s.side[v as usize];
+        weight[side as usize] += u64::from(graph.weights[v as usize]);
+        assert_eq!(side == SEPARATOR, s.separator.contains(&v));
+        for &u in graph.neighbors(v) {
+            assert!(
+                side == SEPARATOR || s.side[u as usize] == SEPARATOR || s.side[u as usize] == side
+            );
+        }
+    }
+    assert_eq!(weight, s.weight);
+}
+
+#[test]
+fn twins_are_merged() {
+    let graph = Graph::from_pattern(&grid(6, 3)).unwrap();
+    let c = compress(&graph, usize::MAX);
+    assert_eq!((c.graph.n(), c.graph.total), (216, 648));
+    assert!(c.graph.weights.iter().all(|&w| w == 3));
+    assert_eq!(c.graph.adjacency.len(), 2 * 3 * 6 * 6 * 5);
+    for k in 0..216 {
+        assert_eq!(
+            &c.members[3 * k..3 * k + 3],
+            [0, 1, 2].map(|d| 3 * k as u32 + d)
+        );
+    }
+}
+
+#[test]
+fn coarsening_keeps_weights_and_cut() {
+    for seed in 0..50 {
+        let fine = weighted(&random(200, 5 * (seed % 20), seed));
+        let (coarse, map) = coarsen(&fine, 3, seed);
+        assert_eq!(coarse.total, fine.total);
+        assert_eq!(
+            coarse.weights.iter().map(|&w| u64::from(w)).sum::<u64>(),
+            fine.total
+        );
+        assert!(coarse.weights.iter().all(|&w| w <= 3));
+        let crossing: u64 = (0..fine.n() as u32)
+            .flat_map(|v| fine.edges(v).map(move |(u, w)| (v, u, w)))
+            .filter(|&(v, u, _)| map[v as usize] != map[u as usize])
+            .map(|(.., w)| u64::from(w))
+            .sum();
+        assert_eq!(
+            coarse
+                .edge_weights
+                .iter()
+                .map(|&w| u64::from(w))
+                .sum::<u64>(),
+            crossing
+        );
+        for c in 0..coarse.n() as u32 {
+            for (d, w) in coarse.edges(c) {
+                assert!(coarse.edges(d).any(|e| e == (c, w)));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_heap_is_a_priority_queue() {
+    let mut heap = GainHeap::default();
+    heap.reset(100);
+    let mut gains = vec![None; 100];
+    for step in 0..20_000u64 {
+        let r = mix(step);
+        let (v, gain) = ((r % 100) as usize, (r >> 8) as i64 % 50);
+        match (r >> 20) % 3 {
+            0 if gains[v].is_none() => {
+                heap.push(v as u32, gain);
+                gains[v] = Some(gain);
+            }
+            1 => {
+                heap.remove(v as u32);
+                gains[v] = None;
+            }
+            _ => {
+                heap.add(v as u32, gain - 25);
+                gains[v] = gains[v].map(|g| g + gain - 25);
+            }
+        }
+        let best = (0..100)
+            .filter_map(|v| gains[v].map(|g| (g, std::cmp::Reverse(v as u32))))
+            .max();
+        assert_eq!(heap.peek(), best.map(|(g, v)| (g, v.0)));
+    }
+}
+
+#[test]
+fn refinement_improves_and_keeps_the_sides_apart() {
+    let mut refiner = Refiner::default();
+    let mut better = 0;
+    for seed in 0..300 {
+        let graph = weighted(&random(60, 10 + 10 * (seed % 10), seed));
+        let sides = (0..graph.n() as u64).map(|v| (mix(v ^ seed << 20) % 2) as u8);
+        let mut side: Vec<u8> = sides.collect();
+        for v in 0..graph.n() as u32 {
+            let cut = graph
+                .neighbors(v)
+                .iter()
+                .any(|&u| side[u as usize] + side[v as usize] == 1);
+            if cut {
+                side[v as usize] = SEPARATOR;
+            }
+        }
+        let mut s = Separation::new(&graph, side);
+        check(&graph, &s);
+        let limit = graph.total * 6 / 10;
+        let before = s.cost(limit);
+        refiner.refine(&graph, &mut s, limit, 4);
+        check(&graph, &s);
+        assert!(s.cost(limit) <= before);
+        better += usize::from(s.cost(limit) < before);
+    }
+    assert!(better > 200);
+}
+
+#[test]
+fn a_grid_is_cut_by_a_plane() {
+    let graph = weighted(&grid(16, 1));
+    let s = bisect(&graph, &NdOptions::default(), &mut Refiner::default(), 1);
+    check(&graph, &s);
+    assert!(s.weight[2] <= 300, "{:?}", s.weight);
+}
+
+#[test]
+fn the_order_does_not_depend_on_the_threads() {
+    for p in [grid(18, 1), random(3000, 1, 5)] {
+        let graph = Graph::from_pattern(&p).unwrap();
+        let orders = [1, 2, 5].map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            let mut list = Vec::new();
+            let options = NdOptions::default();
+            pool.install(|| order(&graph, &options, &mut list)).unwrap();
+            list
+        });
+        assert_eq!(orders[0], orders[1]);
+        assert_eq!(orders[0], orders[2]);
+    }
+}
+
+#[test]
+fn every_vertex_comes_once() {
+    let options = NdOptions {
+        leaf: 4,
+        ..NdOptions::default()
+    };
+    for seed in 0..200 {
+        let n = 1 + (mix(seed) % 120) as u32;
+        let graph = Graph::from_pattern(&random(n, mix(seed + 1) % 100, seed)).unwrap();
+        let mut list = Vec::new();
+        order(&graph, &options, &mut list).unwrap();
+        list.sort_unstable();
+        assert!(list.iter().copied().eq(0..n), "seed {seed}");
+    }
+}
