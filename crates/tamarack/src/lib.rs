@@ -1,1 +1,53 @@
-//! Sparse direct solver for large symmetric positive definite systems.
+//! Sparse direct solver for large symmetric positive definite systems `A x = b`.
+//!
+//! Analyze a pattern once, factorize matrices with that pattern, solve as often as needed, and know
+//! how accurate each answer is. Results have the same bits for every number of threads.
+//!
+//! ```
+//! use tamarack::{Analysis, Options, SymmetricCsc};
+//!
+//! # fn main() -> Result<(), tamarack::Error> {
+//! // The lower triangle of [[4, -1, 0], [-1, 4, -1], [0, -1, 4]] by columns.
+//! let (n, col_ptr, row_idx) = (3, [0usize, 2, 4, 5], [0u32, 1, 1, 2, 2]);
+//! let mut a = SymmetricCsc::lower(n, &col_ptr, &row_idx, &[4.0, -1.0, 4.0, -1.0, 4.0])?;
+//!
+//! let analysis = Analysis::new(a.pattern(), &Options::default())?; // once per mesh
+//! println!("{}", analysis.plan()); // operations, bytes, seconds
+//! let mut factor = analysis.factorize(&a)?;
+//!
+//! let mut x = vec![3.0, 2.0, 3.0]; // b, and then x: n × nrhs, column-major
+//! let report = factor.solve_refined(&a, &mut x)?;
+//! assert!(report.componentwise_backward_error() < 1e-15);
+//! assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-14));
+//!
+//! a.values_mut()[0] = 5.0; // the next Newton step: other values, same pattern
+//! factor.refactorize(&a)?; // no analysis, no allocation
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Matrices come from arrays ([`SymmetricCsc::lower`]), from entries in any order ([`Triplets`]),
+//! from files ([`io`]) or from the generator of model problems ([`models`]). Everything that can go
+//! wrong is an [`Error`]; nothing a caller passes makes the library panic, unless a method says so.
+
+mod analysis;
+mod error;
+mod factor;
+mod machine;
+mod options;
+
+pub use analysis::{Analysis, AnalysisSecs};
+pub use error::{Error, ErrorKind};
+pub use factor::{Factor, SolveReport};
+pub use machine::{available_memory_bytes, available_threads, calibrate};
+pub use options::{Options, Ordering, Precision, Rates};
+
+pub use tamarack_numeric::{Cause, Control, NotPositiveDefinite, OnNotSpd, Progress};
+pub use tamarack_ordering::{AmdOptions, Method, MmdOptions};
+pub use tamarack_plan::{Bytes, FactorPlan, FrontRates, MemoryUse};
+pub use tamarack_solve::{ColumnReport, Outcome, RefineOptions, RefineReport, ResidualPrecision};
+pub use tamarack_sparse::{
+    Duplicates, ElimIdx, IndexLike, Pattern, Permutation, SymmetricCsc, Triplets, UserIdx, interop,
+    io, models,
+};
+pub use tamarack_symbolic::{AmalgamationOptions, Stats, SymbolicFactor, SymbolicOptions};

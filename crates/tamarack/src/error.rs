@@ -1,0 +1,114 @@
+//! One error for the whole library.
+
+use tamarack_numeric::{FactorError, NotPositiveDefinite};
+use tamarack_ordering::OrderingError;
+use tamarack_plan::PlanError;
+use tamarack_solve::SolveError;
+use tamarack_sparse::io::IoError;
+use tamarack_sparse::models::ModelError;
+use tamarack_sparse::{PermutationError, StructureError, TripletError};
+use tamarack_symbolic::SymbolicError;
+use thiserror::Error;
+
+/// What went wrong. The message is that of the error inside; [`kind`](Self::kind) says what sort of
+/// thing it is, and [`not_positive_definite`](Self::not_positive_definite) gives the details of the
+/// most common one.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Arrays do not describe a symmetric matrix.
+    #[error(transparent)]
+    Structure(#[from] StructureError),
+    /// Entries do not make a symmetric matrix.
+    #[error(transparent)]
+    Triplets(#[from] TripletError),
+    /// A file could not be read or written.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// A name is no model problem.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A list is not a permutation.
+    #[error(transparent)]
+    Permutation(#[from] PermutationError),
+    /// No ordering could be made.
+    #[error(transparent)]
+    Ordering(#[from] OrderingError),
+    /// The pattern could not be analyzed, or a saved analysis not be read.
+    #[error(transparent)]
+    Symbolic(#[from] SymbolicError),
+    /// A saved analysis is for another pattern.
+    #[error("the saved analysis is for another pattern (of order {saved}, not {n}); analyze anew")]
+    OtherPattern {
+        /// Order of the saved analysis.
+        saved: usize,
+        /// Order of the pattern.
+        n: usize,
+    },
+    /// There is no plan, for instance because memory does not suffice.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The matrix could not be factorized.
+    #[error(transparent)]
+    Factor(#[from] FactorError),
+    /// A system could not be solved.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
+}
+
+/// What sort of thing went wrong; the CLI's exit codes are these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The call itself is wrong: an unknown name, a vector of the wrong length, a stale factor.
+    Usage,
+    /// The matrix, or a file, is wrong.
+    Input,
+    /// The matrix is not positive definite.
+    NotPositiveDefinite,
+    /// Memory does not suffice, or a size is beyond what is supported.
+    Resources,
+    /// The caller stopped the work.
+    Cancelled,
+}
+
+impl Error {
+    /// What sort of thing went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Structure(_)
+            | Self::Triplets(_)
+            | Self::Permutation(_)
+            | Self::Model(_)
+            | Self::Symbolic(_)
+            | Self::OtherPattern { .. } => ErrorKind::Input,
+            Self::Io(IoError::Write { .. }) => ErrorKind::Resources,
+            Self::Io(_) => ErrorKind::Input,
+            Self::Ordering(OrderingError::UnknownMethod { .. }) => ErrorKind::Usage,
+            Self::Ordering(_) | Self::Plan(_) => ErrorKind::Resources,
+            Self::Factor(error) | Self::Solve(SolveError::Factor(error)) => of_factor(error),
+            Self::Solve(_) => ErrorKind::Usage,
+        }
+    }
+
+    /// Column, pivot and likely cause, where the matrix is not positive definite.
+    pub fn not_positive_definite(&self) -> Option<&NotPositiveDefinite> {
+        match self {
+            Self::Factor(FactorError::NotPositiveDefinite(details))
+            | Self::Solve(SolveError::Factor(FactorError::NotPositiveDefinite(details))) => {
+                Some(details)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn of_factor(error: &FactorError) -> ErrorKind {
+    match error {
+        FactorError::NotPositiveDefinite(_) => ErrorKind::NotPositiveDefinite,
+        FactorError::Cancelled => ErrorKind::Cancelled,
+        FactorError::Memory(_) => ErrorKind::Resources,
+        FactorError::Pattern { .. } => ErrorKind::Input,
+        _ => ErrorKind::Usage,
+    }
+}

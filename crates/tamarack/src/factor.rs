@@ -1,0 +1,318 @@
+//! The factor of one matrix, in whatever precision, and answers from it.
+
+use std::sync::Arc;
+
+use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, Value};
+use tamarack_plan::FactorPlan;
+use tamarack_solve::{
+    FactorInverse, Inverse, MixedFactor, Outcome, RefineOptions, RefineReport, RefineWorkspace,
+    SolveError, SolveWorkspace, Substitution, condition_estimate, forward_error_bound,
+    log_determinant, refine,
+};
+use tamarack_sparse::SymmetricCsc;
+
+use crate::options::Precision;
+use crate::{Analysis, Error};
+
+/// The Cholesky factor of a matrix, with the memory and the threads to solve with it and to make
+/// it anew from other values.
+#[derive(Debug)]
+pub struct Factor {
+    kind: Kind,
+    plan: Arc<FactorPlan>,
+    substitution: Substitution,
+    refine: RefineOptions,
+    /// Right-hand sides while answers are refined in their place.
+    right: Vec<f64>,
+    refine_workspace: RefineWorkspace,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Double(NumericFactor<f64>, SolveWorkspace<f64>),
+    /// With the matrix rounded to single precision.
+    Single(NumericFactor<f32>, SolveWorkspace<f32>, SymmetricCsc<f32>),
+    Mixed(Box<MixedFactor>),
+}
+
+/// How accurate answers are, and what it took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SolveReport {
+    /// Accuracy of each right-hand side's answer.
+    pub refine: RefineReport,
+    /// How it was reached, where the precision is [`Precision::Mixed`].
+    pub outcome: Outcome,
+}
+
+impl SolveReport {
+    /// Worst `‖b − A x‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)`.
+    pub fn normwise_backward_error(&self) -> f64 {
+        self.refine.normwise_backward_error()
+    }
+
+    /// Worst `max |b − A x|_i / (|A||x| + |b|)_i`.
+    pub fn componentwise_backward_error(&self) -> f64 {
+        self.refine.componentwise_backward_error()
+    }
+
+    /// Most refinement steps of any right-hand side.
+    pub fn steps(&self) -> usize {
+        self.refine.steps()
+    }
+}
+
+impl Factor {
+    pub(crate) fn new(
+        analysis: &Analysis,
+        a: &SymmetricCsc<f64>,
+        control: &Control<'_>,
+    ) -> Result<Self, Error> {
+        let options = analysis.options();
+        let factor_options = FactorOptions {
+            not_spd: options.on_not_spd,
+        };
+        let (plan, team) = (analysis.plan().clone(), analysis.team().clone());
+        let substitution = Substitution::new(plan.symbolic());
+        let kind = match options.precision {
+            Precision::F64 => {
+                let f = NumericFactor::factorize(plan.clone(), team, a, &factor_options, control)?;
+                let workspace = SolveWorkspace::new(&f, &substitution, 1);
+                Kind::Double(f, workspace)
+            }
+            Precision::F32 => {
+                let a = a.cast();
+                let f = NumericFactor::factorize(plan.clone(), team, &a, &factor_options, control)?;
+                let workspace = SolveWorkspace::new(&f, &substitution, 1);
+                Kind::Single(f, workspace, a)
+            }
+            Precision::Mixed => {
+                let machine = options.machine(true);
+                let options = &factor_options;
+                let f = MixedFactor::factorize(plan.clone(), &machine, team, a, options, control)?;
+                Kind::Mixed(Box::new(f))
+            }
+        };
+        Ok(Self {
+            kind,
+            plan,
+            substitution,
+            refine: options.refine,
+            right: Vec::new(),
+            refine_workspace: RefineWorkspace::default(),
+        })
+    }
+
+    /// The plan it was made by.
+    pub fn plan(&self) -> &Arc<FactorPlan> {
+        &self.plan
+    }
+
+    /// Factorizes other values of the same pattern into the same memory; allocates nothing (except
+    /// where mixed precision has to go over to double).
+    ///
+    /// # Errors
+    /// As [`Analysis::factorize`]. After an error that comes from the values the factor is stale:
+    /// solving with it is an error until a refactorization succeeds.
+    pub fn refactorize(&mut self, a: &SymmetricCsc<f64>) -> Result<(), Error> {
+        self.refactorize_with(a, &Control::default())
+    }
+
+    /// The same, watched and stopped through `control`.
+    ///
+    /// # Errors
+    /// As [`refactorize`](Self::refactorize).
+    pub fn refactorize_with(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        control: &Control<'_>,
+    ) -> Result<(), Error> {
+        match &mut self.kind {
+            Kind::Double(factor, _) => factor.refactorize(a, control)?,
+            Kind::Mixed(factor) => factor.refactorize(a, control)?,
+            Kind::Single(factor, _, single) => {
+                if a.pattern() != single.pattern() {
+                    return Err(FactorError::Pattern {
+                        n: a.n(),
+                        nnz: a.pattern().nnz_lower(),
+                        analyzed_n: single.n(),
+                        analyzed_nnz: single.pattern().nnz_lower(),
+                    }
+                    .into());
+                }
+                for (s, d) in single.values_mut().iter_mut().zip(a.values()) {
+                    *s = *d as f32;
+                }
+                factor.refactorize(single, control)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `x ← A⁻¹ x` in place, without refinement: `x` is `n × nrhs`, column-major, user order; nrhs
+    /// follows from its length.
+    ///
+    /// # Errors
+    /// The length is no multiple of n, or the factor is stale.
+    pub fn solve(&mut self, x: &mut [f64]) -> Result<(), Error> {
+        let nrhs = self.right_hand_sides(x.len())?;
+        Ok(self.with_inverse(nrhs, |inverse| inverse.apply(x, nrhs))?)
+    }
+
+    /// Solves `A x = b` in place and refines: `x` holds b, then the answers; `n × nrhs`,
+    /// column-major, user order. `a` is the matrix that was factorized.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve); in mixed precision also those of a factorization.
+    pub fn solve_refined(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        x: &mut [f64],
+    ) -> Result<SolveReport, Error> {
+        let nrhs = self.right_hand_sides(x.len())?;
+        if a.n() != self.substitution_n() {
+            let (found, expected) = (a.n(), self.substitution_n());
+            return Err(SolveError::Length {
+                vector: "a",
+                found,
+                expected,
+            }
+            .into());
+        }
+        let mut right = std::mem::take(&mut self.right);
+        right.clear();
+        right.extend_from_slice(x);
+        let options = self.refine;
+        let report = if let Kind::Mixed(factor) = &mut self.kind {
+            let control = Control::default();
+            factor
+                .solve_refined(a, &right, x, nrhs, &options, &control)
+                .map(|report| SolveReport {
+                    refine: report.refine,
+                    outcome: report.outcome,
+                })
+        } else {
+            let mut workspace = std::mem::take(&mut self.refine_workspace);
+            let report = self.with_inverse(nrhs, |mut inverse| {
+                inverse.apply(x, nrhs)?;
+                refine(a, &mut inverse, &right, x, nrhs, &options, &mut workspace)
+            });
+            self.refine_workspace = workspace;
+            report.map(|refine| SolveReport {
+                refine,
+                outcome: Outcome::Refined,
+            })
+        };
+        self.right = right;
+        Ok(report?)
+    }
+
+    /// Estimates the condition number `‖A‖₁‖A⁻¹‖₁` (Higham 1988): a lower bound, rarely off by
+    /// more than a factor of 3.
+    ///
+    /// # Errors
+    /// The factor is stale.
+    pub fn condition_estimate(&mut self, a: &SymmetricCsc<f64>) -> Result<f64, Error> {
+        Ok(self.with_inverse(1, |mut inverse| condition_estimate(a, &mut inverse))?)
+    }
+
+    /// Bounds the relative error `‖x − x*‖∞ / ‖x‖∞` of one answer to `A x = b`.
+    ///
+    /// # Errors
+    /// Lengths other than n, or a stale factor.
+    pub fn forward_error_bound(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        b: &[f64],
+        x: &[f64],
+    ) -> Result<f64, Error> {
+        Ok(self.with_inverse(1, |mut inverse| forward_error_bound(a, &mut inverse, b, x))?)
+    }
+
+    /// Natural logarithm of the determinant of A.
+    ///
+    /// # Errors
+    /// The factor is stale.
+    pub fn log_determinant(&self) -> Result<f64, Error> {
+        Ok(match &self.kind {
+            Kind::Double(factor, _) => log_determinant(factor)?,
+            Kind::Single(factor, ..) => log_determinant(factor)?,
+            Kind::Mixed(factor) => match (factor.double(), factor.single()) {
+                (Some(double), _) => log_determinant(double)?,
+                // det(D A D) = det(A) det(D)².
+                (None, Some(single)) => {
+                    let scale: f64 = factor.scale().iter().map(|d| d.ln()).sum();
+                    log_determinant(single)? - 2.0 * scale
+                }
+                (None, None) => return Err(SolveError::Stale.into()),
+            },
+        })
+    }
+
+    /// The σ of `A + σI` that was factorized, where [`OnNotSpd::Shift`](crate::OnNotSpd::Shift) was
+    /// asked for and a shift was needed.
+    pub fn shift(&self) -> Option<f64> {
+        match &self.kind {
+            Kind::Double(factor, _) => factor.shift(),
+            Kind::Single(factor, ..) => factor.shift(),
+            Kind::Mixed(factor) => factor.double().and_then(NumericFactor::shift),
+        }
+    }
+
+    fn substitution_n(&self) -> usize {
+        self.plan.symbolic().n()
+    }
+
+    fn right_hand_sides(&self, len: usize) -> Result<usize, SolveError> {
+        let n = self.substitution_n();
+        match len.checked_div(n) {
+            None => Ok(0),
+            Some(nrhs) if nrhs * n == len => Ok(nrhs),
+            Some(nrhs) => Err(SolveError::Length {
+                vector: "x",
+                found: len,
+                expected: (nrhs + 1) * n,
+            }),
+        }
+    }
+
+    fn with_inverse<R>(
+        &mut self,
+        nrhs: usize,
+        work: impl FnOnce(&mut dyn Inverse) -> Result<R, SolveError>,
+    ) -> Result<R, SolveError> {
+        let plan = &self.substitution;
+        match &mut self.kind {
+            Kind::Double(factor, workspace) => {
+                make_room(factor, plan, workspace, nrhs);
+                work(&mut FactorInverse {
+                    factor,
+                    plan,
+                    workspace,
+                    scale: None,
+                })
+            }
+            Kind::Single(factor, workspace, _) => {
+                make_room(factor, plan, workspace, nrhs);
+                work(&mut FactorInverse {
+                    factor,
+                    plan,
+                    workspace,
+                    scale: None,
+                })
+            }
+            Kind::Mixed(factor) => factor.with_inverse(work),
+        }
+    }
+}
+
+/// Grows a workspace where more right-hand sides come than before.
+fn make_room<T: Value>(
+    factor: &NumericFactor<T>,
+    plan: &Substitution,
+    workspace: &mut SolveWorkspace<T>,
+    nrhs: usize,
+) {
+    if !workspace.holds(nrhs) {
+        *workspace = SolveWorkspace::new(factor, plan, nrhs);
+    }
+}

@@ -1,0 +1,164 @@
+//! Choices, as values.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tamarack_numeric::OnNotSpd;
+use tamarack_ordering::Method;
+use tamarack_plan::{Machine, PlanOptions};
+use tamarack_solve::RefineOptions;
+use tamarack_sparse::Permutation;
+use tamarack_symbolic::SymbolicOptions;
+
+use crate::Error;
+use crate::machine::{available_memory_bytes, available_threads};
+
+/// Everything a caller may choose. The default takes all threads and the memory that is available,
+/// orders by itself, and factorizes in double precision.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// How the unknowns are ordered.
+    pub ordering: Ordering,
+    /// Precision of the factor.
+    pub precision: Precision,
+    /// Threads; `None` for as many as the operating system offers.
+    pub threads: Option<usize>,
+    /// Memory that the analysis and the factor may take, in bytes; `None` for what the operating
+    /// system says is available, where it says so (Linux), and no limit elsewhere.
+    pub memory_bytes: Option<u64>,
+    /// How [`Factor::solve_refined`](crate::Factor::solve_refined) refines.
+    pub refine: RefineOptions,
+    /// What to do where the matrix is not positive definite.
+    pub on_not_spd: OnNotSpd,
+    /// Rates of the machine, for predicted times: [`calibrate`](crate::calibrate) measures them;
+    /// the default is a server core of about 2020.
+    pub rates: Rates,
+    /// Amalgamation of supernodes.
+    pub symbolic: SymbolicOptions,
+}
+
+/// Rates of one thread in both precisions.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Rates {
+    /// Double precision.
+    pub f64: tamarack_plan::FrontRates,
+    /// Single precision.
+    pub f32: tamarack_plan::FrontRates,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        let Machine { f64, f32, .. } = Machine::default();
+        Self { f64, f32 }
+    }
+}
+
+impl Options {
+    /// The machine that a plan is made for: its memory counts only where `budgeted`.
+    pub(crate) fn machine(&self, budgeted: bool) -> Machine {
+        Machine {
+            threads: self.threads.unwrap_or_else(available_threads).max(1),
+            memory_bytes: self
+                .memory_bytes
+                .or_else(available_memory_bytes)
+                .filter(|_| budgeted),
+            f64: self.rates.f64,
+            f32: self.rates.f32,
+        }
+    }
+
+    pub(crate) fn plan_options(&self, precision: tamarack_plan::Precision) -> PlanOptions {
+        PlanOptions {
+            precision,
+            ..PlanOptions::default()
+        }
+    }
+}
+
+/// How the unknowns are ordered.
+#[derive(Clone, Debug, Default)]
+pub enum Ordering {
+    /// Chosen by Tamarack: at present always approximate minimum degree.
+    #[default]
+    Auto,
+    /// A method by name and options.
+    Method(Method),
+    /// A given elimination order.
+    Permutation(Permutation),
+}
+
+impl Ordering {
+    /// The name of the method that will be used: `given` for a permutation.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Auto => Method::default().name(),
+            Self::Method(method) => method.name(),
+            Self::Permutation(_) => "given",
+        }
+    }
+}
+
+impl From<Method> for Ordering {
+    fn from(method: Method) -> Self {
+        Self::Method(method)
+    }
+}
+
+impl From<Permutation> for Ordering {
+    fn from(permutation: Permutation) -> Self {
+        Self::Permutation(permutation)
+    }
+}
+
+impl FromStr for Ordering {
+    type Err = Error;
+
+    /// `auto` or the name of a [`Method`].
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match name {
+            "auto" => Ok(Self::Auto),
+            _ => Ok(Self::Method(name.parse()?)),
+        }
+    }
+}
+
+/// Precision of the factor. Matrices, right-hand sides and solutions are in double precision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// Double precision.
+    #[default]
+    F64,
+    /// Single precision: half the memory and about twice the speed, and answers of six digits at
+    /// best, which refinement may improve.
+    F32,
+    /// A factor in single precision, and answers as accurate as with [`F64`](Self::F64):
+    /// refinement in double precision, conjugate gradients preconditioned by the factor where that
+    /// stagnates, and a factor in double precision where that fails as well.
+    Mixed,
+}
+
+impl Precision {
+    /// Name as users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F64 => "f64",
+            Self::F32 => "f32",
+            Self::Mixed => "mixed",
+        }
+    }
+
+    /// Precision of the numbers in the factor.
+    pub fn of_factor(self) -> tamarack_plan::Precision {
+        match self {
+            Self::F64 => tamarack_plan::Precision::F64,
+            Self::F32 | Self::Mixed => tamarack_plan::Precision::F32,
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
