@@ -11,8 +11,8 @@
 use std::ops::Range;
 
 use crate::simd::Simd;
-use crate::tile::{self, Tile, UpdateMode};
-use crate::workspace::Buffers;
+use crate::tile::{self, Packed, Tile, UpdateMode};
+use crate::workspace::{Buffers, PACK_PAD};
 use crate::{BlockColumns, Real};
 
 /// An operand whose columns are stored strip by strip.
@@ -196,23 +196,20 @@ unsafe fn micropanels<S: Simd>(
             step: height,
         };
     }
+    let step = height * kk + PACK_PAD;
     let mut done = 0;
     while done < kk {
         let (p, ld, len) = x.strip(k0 + done);
         let len = len.min(kk - done);
-        for i in (0..rows).step_by(height) {
-            // SAFETY: the operand has these rows, the buffer `kk` columns of them.
-            unsafe {
-                let dst = buffer.add(i * kk + done * height);
-                tile::pack::<S>(height.min(rows - i), len, (p.add(i0 + i), ld), dst, height);
-            }
-        }
+        let dst = buffer.wrapping_add(done * height);
+        // SAFETY: the operand has these rows, the buffer `kk` columns of them.
+        unsafe { tile::pack::<S>(rows, len, (p.add(i0), ld), Packed { dst, height, step }) };
         done += len;
     }
     Micropanels {
         base: buffer,
         ld: height,
-        step: height * kk,
+        step,
     }
 }
 

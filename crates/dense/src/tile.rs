@@ -383,62 +383,79 @@ struct Pack<S: Simd> {
     k: usize,
     src: *const S::T,
     ld: usize,
-    dst: *mut S::T,
-    height: usize,
+    panels: Packed<S::T>,
+}
+
+/// Where packed micropanels go: column `l` of micropanel `p` at `dst + p·step + l·height`.
+#[derive(Clone, Copy)]
+pub(crate) struct Packed<T> {
+    pub dst: *mut T,
+    pub height: usize,
+    pub step: usize,
 }
 
 impl<S: Simd> Op for Pack<S> {
     type Out = ();
+    /// Down the columns, because the source is long and comes from far.
     #[inline(always)]
     unsafe fn run(self) {
+        let Packed { dst, height, step } = self.panels;
+        let whole = self.rows / height;
+        let rest = self.rows - whole * height;
         // SAFETY: the caller of `pack` vouches for both sides.
         unsafe {
-            let (mut src, mut dst) = (self.src, self.dst);
-            let whole = self.rows / S::LANES;
-            let rest = S::mask(self.rows % S::LANES);
-            let keep = S::mask(self.height.min(S::LANES));
+            let (mut src, mut dst) = (self.src, dst);
+            let keep = S::mask(height.min(S::LANES));
             for _ in 0..self.k {
-                if whole == 3 {
-                    let x = load_column::<S, 3, true>(src, rest);
-                    store_column::<S, 3, true>(dst, rest, x);
-                } else {
-                    for v in 0..whole {
-                        S::store(dst.add(v * S::LANES), S::load(src.add(v * S::LANES)));
+                let (mut from, mut to) = (src, dst);
+                if height == 3 * S::LANES {
+                    for _ in 0..whole {
+                        store_column::<S, 3, true>(to, keep, load_column::<S, 3, true>(from, keep));
+                        from = from.wrapping_add(height);
+                        to = to.wrapping_add(step);
                     }
-                    if whole * S::LANES < self.height {
-                        let p = src.wrapping_add(whole * S::LANES);
-                        S::store_mask(dst.add(whole * S::LANES), keep, S::load_mask(p, rest));
+                } else {
+                    for _ in 0..whole {
+                        store_column::<S, 1, false>(
+                            to,
+                            keep,
+                            load_column::<S, 1, false>(from, keep),
+                        );
+                        from = from.wrapping_add(height);
+                        to = to.wrapping_add(step);
                     }
                 }
+                for v in 0..rest.div_ceil(S::LANES) {
+                    let some = S::mask(S::LANES.min(rest - v * S::LANES));
+                    let x = S::load_mask(from.wrapping_add(v * S::LANES), some);
+                    S::store_mask(to.wrapping_add(v * S::LANES), keep, x);
+                }
                 src = src.wrapping_add(self.ld);
-                dst = dst.wrapping_add(self.height);
+                dst = dst.wrapping_add(height);
             }
         }
     }
 }
 
-/// Packs `rows <= height` rows of `k` columns, column `l` to `dst + l·height`; rows from `rows` to
-/// the end of their vector become zero. `height` is a multiple of `LANES`, or at most `LANES`.
+/// Packs `rows` rows of `k` columns. The rows of the last micropanel are filled up with zeros to
+/// the end of their vector. `height` is `MR` or `NR`.
 ///
 /// # Safety
-/// `src` is valid for `rows × k` with leading dimension `ld`, `dst` for `height·k` numbers.
+/// `src` is valid for `rows × k` with leading dimension `ld`, the micropanels for `k` columns.
 pub(crate) unsafe fn pack<S: Simd>(
     rows: usize,
     k: usize,
     (src, ld): (*const S::T, usize),
-    dst: *mut S::T,
-    height: usize,
+    panels: Packed<S::T>,
 ) {
-    debug_assert!(rows <= height);
+    debug_assert!(panels.height == S::MR || panels.height == S::NR);
+    let op = Pack::<S> {
+        rows,
+        k,
+        src,
+        ld,
+        panels,
+    };
     // SAFETY: the caller's contract.
-    unsafe {
-        S::vectorize(Pack::<S> {
-            rows,
-            k,
-            src,
-            ld,
-            dst,
-            height,
-        })
-    }
+    unsafe { S::vectorize(op) }
 }

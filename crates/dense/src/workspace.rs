@@ -10,6 +10,9 @@ use crate::{Isa, Real};
 /// Inner dimension summed in registers before C is touched: 2 kB of a column strip of B (8 wide:
 /// 16 kB in `f64`) stays in a 32 kB first-level cache.
 pub(crate) const KC: usize = 256;
+/// Numbers between packed micropanels: without them the same rows of all micropanels would fall
+/// into one set of the first-level cache.
+pub(crate) const PACK_PAD: usize = 16;
 /// Rows of A packed at a time: `MC × KC` numbers stay in a second-level cache of 1 MB.
 const MC: usize = 192;
 /// Columns of C per packed block of B.
@@ -70,8 +73,8 @@ impl Sizes {
         let solve_columns = block.max(SOLVE_COLUMNS).next_multiple_of(16);
         Self {
             mc,
-            a: mc * KC,
-            b: NC * KC,
+            a: mc * KC + mc / S::MR * PACK_PAD,
+            b: NC * KC + NC / S::NR * PACK_PAD,
             solve_columns,
             solve: S::MR * solve_columns,
         }
