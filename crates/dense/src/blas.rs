@@ -261,19 +261,22 @@ pub(crate) unsafe fn cholesky<S: Simd>(
                 PlainMut(c, lda),
                 UpdateMode::Accumulate,
             );
-            cholesky_small::<S>(nn, (c, lda)).map_err(|e| e.offset(j))?;
+            cholesky_panel::<S>(nn, nn, (c, lda)).map_err(|e| e.offset(j))?;
             trsm::<S>(buf, m - nn, nn, (c.cast_const(), lda), (c.add(nn), lda));
         }
     }
     Ok(())
 }
 
-/// Left-looking Cholesky by strips of `NR` columns; each microtile is loaded once, updated by all
-/// columns before it, factored or solved in registers, and stored once.
+/// Cholesky of the first `n` rows and panel solve of the `m − n` rows below, by strips of `NR`
+/// columns; each microtile is loaded once, updated by all columns before it, factored or solved
+/// in registers, and stored once. The same operations as [`cholesky`] and then [`trsm`] while
+/// `n <= SOLVE_COLUMNS`, with less around them; best while the panel stays in the nearest caches.
 ///
 /// # Safety
-/// `a` is valid for `n × n`.
-unsafe fn cholesky_small<S: Simd>(
+/// `a` is valid for `m × n`, `m >= n`.
+pub(crate) unsafe fn cholesky_panel<S: Simd>(
+    m: usize,
     n: usize,
     (a, lda): (*mut S::T, usize),
 ) -> Result<(), PivotFailure> {
@@ -303,13 +306,13 @@ unsafe fn cholesky_small<S: Simd>(
                 ldl: lda,
                 inverse,
             };
-            for i in (nn..n - j).step_by(S::MR) {
+            for i in (nn..m - j).step_by(S::MR) {
                 let tile = Tile {
                     a: b.add(i),
                     c: c.add(i),
                     ..tile
                 };
-                let rows = S::MR.min(n - j - i);
+                let rows = S::MR.min(m - j - i);
                 tile::solve::<S>(rows, nn, &tile, &lower, std::ptr::null_mut());
             }
         }

@@ -20,16 +20,19 @@
 
 use std::ops::Range;
 
-use crate::blas::{PivotFailure, cholesky, trsm};
+use crate::blas::{PivotFailure, cholesky, cholesky_panel, trsm};
 use crate::product::{BlockColumnsMut, PanelRows, PlainMut, Shape, product};
 use crate::real::with_isa;
 use crate::simd::Simd;
-use crate::workspace::{Buffers, KC};
+use crate::workspace::{Buffers, KC, SOLVE_COLUMNS};
 use crate::{BlockColumns, Real, UpdateMode, Workspace};
 
 /// Rows of a tile task: long enough that packing its operands costs a few percent, short enough
 /// that a front of order 2000 makes some hundred tasks. Any cut gives the same bits.
 pub const TILE_ROWS: usize = 256;
+
+/// Height up to which a block column is factored and solved in one sweep, strip by strip.
+const FUSED_ROWS: usize = 192;
 
 /// Whether a front should be one task: its work (under 0.2 ms) does not repay being cut.
 pub fn is_small(npiv: usize, nupd: usize) -> bool {
@@ -337,10 +340,17 @@ unsafe fn eliminate<S: Simd>(
 ) -> Result<(), PivotFailure> {
     // SAFETY: the pieces run one after another in an admissible order.
     unsafe {
-        for b in 0..f.panel_layout().blocks() {
+        let layout = f.panel_layout();
+        for b in 0..layout.blocks() {
             update_panel::<S>(f, buf, b, f.panel_rows(b));
-            factor_block::<S>(f, buf, b)?;
-            solve_panel::<S>(f, buf, b, f.rows_below_diagonal(b));
+            let (m, n) = (layout.height(b), layout.width(b));
+            if m <= FUSED_ROWS && n <= SOLVE_COLUMNS {
+                let a = f.panel.add(layout.offset(b));
+                cholesky_panel::<S>(m, n, (a, m)).map_err(|e| e.offset(b * f.block))?;
+            } else {
+                factor_block::<S>(f, buf, b)?;
+                solve_panel::<S>(f, buf, b, f.rows_below_diagonal(b));
+            }
         }
         let blocks = f.update_layout().blocks();
         if blocks > 0 {

@@ -251,10 +251,15 @@ impl<S: Simd, const N: usize> Op for Factor<'_, S, N> {
                         x[i] = S::fnma(scaled, S::lane(x[j], i), x[i]);
                     }
                 }
-                let inverse = root * reciprocal;
+                let inverse = S::T::ONE / root;
                 *self.inverse.add(j) = inverse;
                 let c = t.c.add(j * t.ldc);
-                S::store_mask(c, mask, S::mul(x[j], S::splat(inverse)));
+                let l = S::mul(x[j], S::splat(inverse));
+                if N == S::LANES {
+                    S::store(c, l); // loads that follow cannot be served from a masked store
+                } else {
+                    S::store_mask(c, mask, l);
+                }
                 *c.add(j) = root;
             }
             Ok(())
