@@ -8,8 +8,8 @@ use super::error::{IoError, Spot};
 use crate::{Duplicates, SymmetricCsc, TripletError, Triplets};
 
 /// Columns without any entry that are filled with a zero diagonal before an order is called
-/// absurd: it bounds what a small file can make us allocate (about 20 bytes for each).
-pub(crate) const MOST_EMPTY_COLUMNS: u64 = 1 << 20;
+/// absurd: it bounds what a small file can make us allocate (about 60 bytes for each).
+pub(crate) const MOST_EMPTY_COLUMNS: u64 = 1 << 18;
 
 /// `|a_ij - a_ji|` that passes for rounding, relative to the largest of `|a_ij|`, `|a_ji|` and
 /// `sqrt(|a_ii a_jj|)`: matrices written by assembly codes differ by up to 1e-13.

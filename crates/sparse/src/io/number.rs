@@ -40,18 +40,23 @@ pub(crate) fn token_end(s: &[u8], mut p: usize) -> usize {
 
 /// The unsigned integer at `p` and the position after it; `None` without digits. Saturates.
 #[inline(always)]
-pub(crate) fn parse_uint(s: &[u8], mut p: usize) -> Option<(u64, usize)> {
+pub(crate) fn parse_uint(s: &[u8], p: usize) -> Option<(u64, usize)> {
+    match leading_digits(s, p) {
+        Some((x, count @ 1..8)) => Some((x, p + count)),
+        _ => parse_long_uint(s, p),
+    }
+}
+
+/// As [`parse_uint`]: a plus sign, eight digits or more, or the end of the text is near.
+#[inline(never)]
+fn parse_long_uint(s: &[u8], mut p: usize) -> Option<(u64, usize)> {
     if s.get(p) == Some(&b'+') {
         p += 1;
     }
     let start = p;
     let mut x = 0u64;
     while let Some(d) = digit(s, p) {
-        x = if p - start < 19 {
-            x * 10 + d
-        } else {
-            x.saturating_mul(10).saturating_add(d)
-        };
+        x = x.saturating_mul(10).saturating_add(d);
         p += 1;
     }
     (p > start).then_some((x, p))
@@ -63,23 +68,35 @@ fn digit(s: &[u8], p: usize) -> Option<u64> {
     (d < 10).then_some(u64::from(d))
 }
 
-/// The value of eight bytes that are all digits.
+/// Of the eight bytes at `p`: how many of the first are digits, and their value. `None` if there
+/// are not eight bytes.
+///
+/// A byte is a digit if, less `0`, it stays below 10; the carries of the sum go to later bytes only.
+/// The digits are moved up against leading zeros, and joined in pairs, fours and eight.
 #[inline(always)]
-fn eight_digits(s: &[u8], p: usize) -> Option<u64> {
-    let chunk = s.get(p..p + 8)?.first_chunk::<8>()?;
-    let x = u64::from_le_bytes(*chunk);
-    let high = (x & 0xF0F0_F0F0_F0F0_F0F0) == 0x3030_3030_3030_3030;
-    let low =
-        (x.wrapping_add(0x0606_0606_0606_0606) & 0xF0F0_F0F0_F0F0_F0F0) == 0x3030_3030_3030_3030;
-    if !(high && low) {
-        return None;
-    }
-    let x = x - 0x3030_3030_3030_3030;
+fn leading_digits(s: &[u8], p: usize) -> Option<(u64, usize)> {
+    let chunk = s.get(p..)?.first_chunk::<8>()?;
+    let x = u64::from_le_bytes(*chunk) ^ 0x3030_3030_3030_3030;
+    let others = (x.wrapping_add(0x7676_7676_7676_7676) | x) & 0x8080_8080_8080_8080;
+    let count = others.trailing_zeros() / 8;
+    let x = x.checked_shl(64 - 8 * count).unwrap_or(0);
     let x = x.wrapping_mul(10).wrapping_add(x >> 8); // pairs, in every other byte
     let a = (x & 0x0000_00FF_0000_00FF).wrapping_mul(0x000F_4240_0000_0064);
     let b = ((x >> 16) & 0x0000_00FF_0000_00FF).wrapping_mul(0x0000_2710_0000_0001);
-    Some(a.wrapping_add(b) >> 32)
+    Some((a.wrapping_add(b) >> 32, count as usize))
 }
+
+const POWERS: [u64; 9] = [
+    1,
+    10,
+    100,
+    1_000,
+    10_000,
+    100_000,
+    1_000_000,
+    10_000_000,
+    100_000_000,
+];
 
 /// Decimal digits as they are read: the integer `w`, how many of its digits count, and the
 /// exponent they leave behind.
@@ -99,10 +116,14 @@ impl Digits {
         }
         let start = p;
         while self.significant + (p - start) + 8 <= 19
-            && let Some(x) = eight_digits(s, p)
+            && let Some((x, count)) = leading_digits(s, p)
         {
-            self.w = self.w * 100_000_000 + x;
-            p += 8;
+            self.w = self.w * POWERS[count] + x;
+            p += count;
+            if count < 8 {
+                self.significant += p - start;
+                return p;
+            }
         }
         while let Some(d) = digit(s, p) {
             self.w = self.w.wrapping_mul(10).wrapping_add(d);
@@ -123,6 +144,12 @@ pub(crate) fn parse_real(s: &[u8], start: usize, bare_exponent: bool) -> (Real, 
     let negative = s.get(p) == Some(&b'-');
     if negative || s.get(p) == Some(&b'+') {
         p += 1;
+    }
+    if let Some((x, count @ 1..8)) = leading_digits(s, p)
+        && s[p + count].is_ascii_whitespace()
+    {
+        let x = x as f64; // a short integer: common, and quick
+        return (Real::Finite(if negative { -x } else { x }), p + count);
     }
     let mut digits = Digits {
         w: 0,
@@ -357,9 +384,12 @@ mod tests {
             Some((u64::MAX, 23))
         );
         assert_eq!(parse_uint(b"-1", 0), None);
-        assert_eq!(eight_digits(b"12345678", 0), Some(12_345_678));
-        assert_eq!(eight_digits(b"1234567:", 0), None);
-        assert_eq!(eight_digits(b"1234/678", 0), None);
+        assert_eq!(leading_digits(b"12345678", 0), Some((12_345_678, 8)));
+        assert_eq!(leading_digits(b"1234567:", 0), Some((1_234_567, 7)));
+        assert_eq!(leading_digits(b"1234/678", 0), Some((1234, 4)));
+        assert_eq!(leading_digits(b"\xff2345678", 0), Some((0, 0)));
+        assert_eq!(leading_digits(b"7\xff\xff45678", 0), Some((7, 1)));
+        assert_eq!(leading_digits(b"1234567", 0), None);
     }
 
     proptest! {

@@ -215,7 +215,7 @@ fn fortran_real(v: f64) -> String {
 }
 
 /// Writes through a temporary file of the same folder; a name that ends in `.gz` is compressed.
-fn to_file(
+pub(super) fn to_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), IoError> {

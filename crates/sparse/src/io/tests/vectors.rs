@@ -1,0 +1,165 @@
+use super::*;
+use crate::ElimIdx;
+
+fn vectors(text: &str) -> Result<DenseColumns, String> {
+    read_vectors_from(text.as_bytes(), "b.mtx").map_err(|e| e.to_string())
+}
+
+fn columns(n: usize, ncols: usize, values: &[f64]) -> Result<DenseColumns, String> {
+    Ok(DenseColumns {
+        n,
+        ncols,
+        values: values.to_vec(),
+    })
+}
+
+const ARRAY: &str = "%%MatrixMarket matrix array real general\n";
+const COORDINATE: &str = "%%MatrixMarket matrix coordinate real general\n";
+
+#[test]
+fn all_forms() {
+    let two = columns(3, 2, &[1.0, 2.0, 3.0, -4.0, 0.0, 0.5]);
+    assert_eq!(
+        vectors(&format!("{ARRAY}% c\n3 2\n1\n2\n\n3\n-4\n0d0\n.5")),
+        two
+    );
+    assert_eq!(
+        vectors(&format!(
+            "{COORDINATE}3 2 5\n1 1 1\n2 1 2\n3 1 3\n3 2 .5\n1 2 -4\n"
+        )),
+        two
+    );
+    assert_eq!(vectors("# a table\n1 -4\n2\t0\r\n 3 0.5"), two);
+    let mut npy = b"\x93NUMPY\x01\x00".to_vec();
+    let head = "{'descr': '>f8', 'fortran_order': False, 'shape': (3, 2), }\n";
+    npy.extend((head.len() as u16).to_le_bytes());
+    npy.extend(head.as_bytes());
+    for x in [1.0f64, -4.0, 2.0, 0.0, 3.0, 0.5] {
+        npy.extend(x.to_be_bytes());
+    }
+    assert_eq!(
+        read_vectors_from(&npy[..], "b.npy").map_err(|e| e.to_string()),
+        two
+    );
+    let e = read_vectors_from(&npy[..npy.len() - 1], "b.npy")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        e.starts_with("b.npy: the data is truncated or corrupt"),
+        "{e}"
+    );
+    assert_eq!(
+        read_vectors_from(&gzip(b"1\n2\n")[..], "b")
+            .unwrap()
+            .column(0),
+        &[1.0, 2.0]
+    );
+}
+
+#[test]
+fn wrong_vectors() {
+    for (text, message) in [
+        (
+            format!("{ARRAY}2 2\n1\n2\n3\n"),
+            "line 2 of b.mtx: 4 values are promised, the file holds 3",
+        ),
+        (
+            format!("{ARRAY}2 1\n1\n2\n3\n"),
+            "line 5 of b.mtx: more values than the 2 that line 2 promises",
+        ),
+        (
+            format!("{ARRAY}2 1\n1\ninf\n"),
+            "line 4 of b.mtx: value `inf` is not finite",
+        ),
+        (
+            format!("{ARRAY}2 1\n1\nx\n"),
+            "line 4 of b.mtx: `x` is not a number",
+        ),
+        (
+            format!("{ARRAY}2 0\n"),
+            "line 2 of b.mtx: the file holds no columns",
+        ),
+        (
+            format!("{ARRAY}1000000000000000000 1000000000000000000\n1\n"),
+            "line 2 of b.mtx: 1000000000000000000 rows and 1000000000000000000 columns are more \
+             than memory can hold",
+        ),
+        (
+            format!("{ARRAY}100000000000000000 1\n1\n"),
+            "line 2 of b.mtx: 100000000000000000 values are promised, the file holds 1",
+        ),
+        (
+            format!("{COORDINATE}100000000000000000 1 1\n1 1 1\n"),
+            "line 2 of b.mtx: 100000000000000000 values of which only 1 are stored: not a vector",
+        ),
+        (
+            format!("{COORDINATE}2 1 1\n3 1 1\n"),
+            "line 3 of b.mtx: row index 3 is outside 1..=2",
+        ),
+        (
+            format!("{COORDINATE}2 1 1\n1 1\n1\n"),
+            "line 4 of b.mtx: an entry needs a line of its own, with row, column and value",
+        ),
+        (String::new(), "b.mtx: the file holds no numbers"),
+        (
+            "1 2\n3\n4 5\n".to_owned(),
+            "line 3 of b.mtx: the row before has 1 numbers, not 2",
+        ),
+        (
+            "1 2\n3 4 5\n".to_owned(),
+            "line 2 of b.mtx: more than the 2 numbers of the first row",
+        ),
+        (
+            "1 2\n3\n".to_owned(),
+            "b.mtx: the last row has 1 numbers, not 2",
+        ),
+    ] {
+        assert_eq!(vectors(&text), Err(message.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn permutations() {
+    let order = |text: &str| {
+        let p = read_permutation_from(text.as_bytes(), "p.txt", 3);
+        p.map(|p| p.user_of_elim().to_vec())
+            .map_err(|e| e.to_string())
+    };
+    let header = "%%MatrixMarket matrix array integer general\n";
+    for text in [
+        "2\n0\n1\n",
+        "3\n1\n2",
+        "3 1 2",
+        &format!("{header}3 1\n3\n1\n2\n"),
+    ] {
+        assert_eq!(order(text), Ok(vec![2, 0, 1]), "{text}");
+    }
+    for (text, message) in [
+        ("1\n2\n", "p.txt: 2 indices, the matrix has order 3"),
+        (
+            "1\n2\n3\n3\n",
+            "line 4 of p.txt: more than 3 indices, the order of the matrix",
+        ),
+        ("1\n2\n2\n", "p.txt: index 2 occurs twice"),
+        (
+            "1\n4\n2\n",
+            "line 2 of p.txt: index 4 is neither in 0..3 nor in 1..=3",
+        ),
+        (
+            "1\n-1\n2\n",
+            "line 2 of p.txt: index -1 is neither in 0..3 nor in 1..=3",
+        ),
+        (
+            "1\n1.5\n2\n",
+            "line 2 of p.txt: index 1.5 is neither in 0..3 nor in 1..=3",
+        ),
+        (
+            "0\n3\n2\n",
+            "p.txt: indices 0 and 3 both occur: they count neither from 0 nor from 1",
+        ),
+    ] {
+        assert_eq!(order(text), Err(message.to_owned()), "{text}");
+    }
+    let p = read_permutation_from(&b"2 3 1"[..], "p", 3).unwrap();
+    assert_eq!(p.user(ElimIdx(0)).0, 1);
+}
