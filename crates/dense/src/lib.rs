@@ -11,6 +11,7 @@
 mod blas;
 mod front;
 mod layout;
+mod pack;
 mod product;
 mod real;
 mod simd;

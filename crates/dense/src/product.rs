@@ -10,8 +10,9 @@
 
 use std::ops::Range;
 
+use crate::pack::{Packed, pack_rows};
 use crate::simd::Simd;
-use crate::tile::{self, Packed, Tile, UpdateMode};
+use crate::tile::{self, Tile, UpdateMode};
 use crate::workspace::{Buffers, PACK_PAD};
 use crate::{BlockColumns, Real};
 
@@ -203,7 +204,7 @@ unsafe fn micropanels<S: Simd>(
         let len = len.min(kk - done);
         let dst = buffer.wrapping_add(done * height);
         // SAFETY: the operand has these rows, the buffer `kk` columns of them.
-        unsafe { tile::pack::<S>(rows, len, (p.add(i0), ld), Packed { dst, height, step }) };
+        unsafe { pack_rows::<S>(rows, len, (p.add(i0), ld), Packed { dst, height, step }) };
         done += len;
     }
     Micropanels {
