@@ -8,7 +8,7 @@
 //! | NumPy, `.npy` | | one or two dimensions | |
 //! | plain text | | one row per line | one index per line |
 //!
-//! What a file is shows in its first bytes; its name only helps with messages. Text may be
+//! What a file is shows in its first bytes; its name decides only where these do not. Text may be
 //! compressed by gzip. Indices in text count from 1.
 //!
 //! Readers stream: memory follows what a file holds, never what it promises. Every error names the
@@ -97,23 +97,22 @@ pub fn read_matrix(
     options: &ReadOptions,
 ) -> Result<SymmetricCsc<f64>, IoError> {
     let path = path.as_ref();
-    let (mut source, head) = with_head(Source::open(path, options.progress)?)?;
+    let (source, head) = with_head(Source::open(path, options.progress)?)?;
     let kind = match content(&head) {
         Content::Unknown => by_name(path),
         kind => kind,
     };
-    if kind == Content::Zip && !source.gzip {
-        // An archive is read from its end: by seeking in the file.
+    // A pipe cannot be read twice, nor from its end.
+    let regular = path.metadata().is_ok_and(|m| m.is_file());
+    if kind == Content::Zip && !source.gzip && regular {
+        // An archive is read from its end, by seeking in the file.
         drop(source);
         return read_archive(path, options);
     }
     if kind == Content::MatrixMarket {
         let again = || Source::open(path, None);
-        // A pipe cannot be read twice.
-        let regular = path.metadata().is_ok_and(|m| m.is_file());
         return matrix_market::read(source, options, regular.then_some(&again));
     }
-    source.reader = Box::new(source.reader);
     read_source(source, kind, &head, options)
 }
 

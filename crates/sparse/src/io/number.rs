@@ -20,10 +20,10 @@ pub(crate) enum Real {
     Bad,
 }
 
-/// Skips blanks (space, tab, carriage return) from `p`.
+/// Skips blanks (space, tab, carriage return, form feed) from `p`.
 #[inline(always)]
 pub(crate) fn skip_blanks(s: &[u8], mut p: usize) -> usize {
-    while matches!(s.get(p), Some(b' ' | b'\t' | b'\r')) {
+    while matches!(s.get(p), Some(b' ' | b'\t' | b'\r' | b'\x0c')) {
         p += 1;
     }
     p
@@ -140,23 +140,18 @@ impl Digits {
 /// sign alone, as Fortran writes `1.5-100`.
 #[inline(always)]
 pub(crate) fn parse_real(s: &[u8], start: usize, bare_exponent: bool) -> (Real, usize) {
-    let mut p = start;
-    let negative = s.get(p) == Some(&b'-');
-    if negative || s.get(p) == Some(&b'+') {
-        p += 1;
-    }
-    if let Some((x, count @ 1..8)) = leading_digits(s, p)
-        && s[p + count].is_ascii_whitespace()
+    let (negative, whole) = sign(s, start);
+    let signed = |x: f64| f64::from_bits(x.to_bits() | u64::from(negative) << 63);
+    if let Some((x, count @ 1..8)) = leading_digits(s, whole)
+        && s[whole + count].is_ascii_whitespace()
     {
-        let x = x as f64; // a short integer: common, and quick
-        return (Real::Finite(if negative { -x } else { x }), p + count);
+        return (Real::Finite(signed(x as f64)), whole + count); // common, and quick
     }
     let mut digits = Digits {
         w: 0,
         significant: 0,
     };
-    let whole = p;
-    p = digits.take(s, p);
+    let mut p = digits.take(s, whole);
     let mut any = p - whole;
     let mut q = 0i64;
     if s.get(p) == Some(&b'.') {
@@ -170,16 +165,10 @@ pub(crate) fn parse_real(s: &[u8], start: usize, bare_exponent: bool) -> (Real, 
     }
     let marked = matches!(s.get(p), Some(b'e' | b'E' | b'd' | b'D' | b'q' | b'Q'));
     if marked || (bare_exponent && matches!(s.get(p), Some(b'+' | b'-'))) {
-        p += usize::from(marked);
-        let minus = s.get(p) == Some(&b'-');
-        if minus || s.get(p) == Some(&b'+') {
-            p += 1;
+        match exponent(s, p + usize::from(marked)) {
+            Some((e, end)) => (q, p) = (q + e, end),
+            None => return (Real::Bad, token_end(s, p)),
         }
-        let Some((e, end)) = parse_digits(s, p) else {
-            return (Real::Bad, token_end(s, p));
-        };
-        p = end;
-        q = q.saturating_add(if minus { -e } else { e });
     }
     if s.get(p).is_some_and(|c| !c.is_ascii_whitespace()) {
         return (Real::Bad, token_end(s, p));
@@ -190,20 +179,31 @@ pub(crate) fn parse_real(s: &[u8], start: usize, bare_exponent: bool) -> (Real, 
         nearest(digits.w, q)
     };
     match magnitude {
-        Some(x) => (Real::Finite(if negative { -x } else { x }), p),
+        Some(x) => (Real::Finite(signed(x)), p),
         None => (by_library(&s[start..p]), p),
     }
 }
 
-/// Digits of an exponent, saturating far beyond what any number has.
+/// Whether there is a minus sign at `p`, and the position after the sign. Signs are random, so no
+/// branch depends on them.
 #[inline(always)]
-fn parse_digits(s: &[u8], start: usize) -> Option<(i64, usize)> {
+fn sign(s: &[u8], p: usize) -> (bool, usize) {
+    let c = s.get(p).copied().unwrap_or(0);
+    let minus = c == b'-';
+    (minus, p + usize::from(minus | (c == b'+')))
+}
+
+/// A signed exponent, saturating far beyond what any number has, and the position after it.
+#[inline(always)]
+fn exponent(s: &[u8], start: usize) -> Option<(i64, usize)> {
+    let (minus, start) = sign(s, start);
     let (mut e, mut p) = (0i64, start);
     while let Some(d) = digit(s, p) {
         e = (e * 10 + d as i64).min(1 << 40);
         p += 1;
     }
-    (p > start).then_some((e, p))
+    let mask = -i64::from(minus);
+    (p > start).then_some(((e ^ mask) - mask, p))
 }
 
 /// A token without digits: NaN and infinity are known by name.
