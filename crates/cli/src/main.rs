@@ -1,3 +1,90 @@
 //! The `tamarack` command.
 
-fn main() {}
+mod args;
+mod atomic;
+mod commands;
+mod failure;
+mod input;
+mod interrupt;
+mod machine;
+mod out;
+mod peak;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use args::{Cli, Command};
+use failure::{Failure, exit_code};
+use progress::Talk;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    interrupt::install();
+    let talk = match (cli.quiet, cli.verbose) {
+        (true, _) => Talk::Quiet,
+        (_, true) => Talk::Verbose,
+        _ => Talk::Normal,
+    };
+    match run(&cli.command, cli.json, talk) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => report(&failure, cli.json),
+    }
+}
+
+fn run(command: &Command, json: bool, talk: Talk) -> Result<(), Failure> {
+    match command {
+        Command::Solve(args) => commands::solve::run(args, json, talk),
+        Command::Info(args) => commands::info::run(args, json, talk),
+        Command::Analyze(args) => commands::analyze::run(args, json, talk),
+        Command::Plan(args) => commands::plan::run(args, json, talk),
+        Command::Generate(args) => commands::generate::run(args, json, talk),
+        Command::Convert(args) => commands::convert::run(args, json, talk),
+        Command::Spy(_) | Command::Tree(_) => {
+            Err(Failure::usage("pictures are not built in yet".into()))
+        }
+        Command::Bench(args) => commands::bench::run(args, json, talk),
+    }
+}
+
+/// Says why a command failed: on standard error, or with `--json` as an object on standard output.
+fn report(failure: &Failure, json: bool) -> ExitCode {
+    #[derive(serde::Serialize)]
+    struct Report<'a> {
+        error: &'a Failure,
+    }
+    if json && !failure.reported {
+        // Where standard output is closed, too, nobody listens.
+        let _ = out::json(&Report { error: failure });
+    }
+    if !json || failure.reported {
+        eprintln!("error: {}", failure.message);
+    }
+    failure.exit_code()
+}
+
+/// Help and version are results; everything else that clap finds is a usage error.
+fn usage(error: &clap::Error) -> ExitCode {
+    let asked = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    );
+    if !asked && std::env::args_os().any(|a| a == "--json") {
+        let text = error.render().to_string();
+        let line = text.lines().next().unwrap_or_default();
+        let message = line.strip_prefix("error: ").unwrap_or(line).to_string();
+        return report(&Failure::usage(message), true);
+    }
+    // A reader that has gone away is no reason to panic.
+    let _ = error.print();
+    if asked {
+        ExitCode::SUCCESS
+    } else {
+        exit_code::USAGE.into()
+    }
+}

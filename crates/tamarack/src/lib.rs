@@ -44,7 +44,7 @@ pub use options::{Options, Ordering, Precision, Rates};
 
 pub use tamarack_numeric::{Cause, Control, NotPositiveDefinite, OnNotSpd, Progress};
 pub use tamarack_ordering::{AmdOptions, Method, MmdOptions};
-pub use tamarack_plan::{Bytes, FactorPlan, FrontRates, MemoryUse};
+pub use tamarack_plan::{Bytes, FactorPlan, FrontRates, MemoryUse, Precision as PlanPrecision};
 pub use tamarack_solve::{ColumnReport, Outcome, RefineOptions, RefineReport, ResidualPrecision};
 pub use tamarack_sparse::{
     Duplicates, ElimIdx, IndexLike, Pattern, Permutation, SymmetricCsc, Triplets, UserIdx, interop,

@@ -1,0 +1,88 @@
+//! `tamarack analyze`: order and analyze, by one method or by several for comparison.
+
+use serde::Serialize;
+use tamarack::{Analysis, Error, Options, Ordering, io};
+
+use crate::args::AnalyzeArgs;
+use crate::commands::report::{AnalysisReport, MatrixReport, row};
+use crate::failure::Failure;
+use crate::out::{flops, grouped, secs};
+use crate::progress::Talk;
+use crate::{input, out};
+
+#[derive(Debug, Serialize)]
+struct Report {
+    matrix: MatrixReport,
+    analysis: AnalysisReport,
+}
+
+#[derive(Debug, Serialize)]
+struct Comparison {
+    matrix: MatrixReport,
+    analyses: Vec<AnalysisReport>,
+}
+
+pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
+    let loaded = input::matrix(&args.a, talk)?;
+    let matrix = MatrixReport::new(&loaded);
+    let analyze = |ordering: Ordering| {
+        let _activity = talk.spinner(format!("analyzing ({})", ordering.name()));
+        let mut options = Options::default();
+        options.ordering = ordering;
+        Analysis::unbudgeted(loaded.matrix.pattern(), &options)
+    };
+    if args.compare.is_empty() {
+        let analysis = analyze(input::ordering(&args.ordering.ordering, matrix.n)?)?;
+        if let Some(path) = &args.write_permutation {
+            let permutation = analysis.symbolic().permutation();
+            io::write_permutation(path, permutation).map_err(Error::from)?;
+        }
+        let report = Report {
+            matrix,
+            analysis: AnalysisReport::new(&analysis),
+        };
+        return if json {
+            out::json(&report)
+        } else {
+            let s = analysis.symbolic().stats();
+            let kept = s.nnz_l_stored as f64 / s.nnz_l.max(1) as f64;
+            let kept = row(
+                "kept",
+                &format!("{kept:.3} entries for each of L (amalgamation)"),
+            );
+            out::text(&(report.matrix.row() + &report.analysis.rows() + &kept))
+        };
+    }
+    let all = || {
+        ["natural", "rcm", "md", "mmd", "amd"]
+            .map(String::from)
+            .to_vec()
+    };
+    let names = if args.compare == ["all"] {
+        all()
+    } else {
+        args.compare.clone()
+    };
+    let mut analyses = Vec::new();
+    for name in &names {
+        let analysis = analyze(input::ordering(name, matrix.n)?)?;
+        analyses.push(AnalysisReport::new(&analysis));
+    }
+    if json {
+        return out::json(&Comparison { matrix, analyses });
+    }
+    let mut text = matrix.row();
+    text += &format!(
+        "{:<10}{:>18}{:>16}{:>12}\n",
+        "ordering", "nnz(L)", "operations", "time"
+    );
+    for a in &analyses {
+        let (count, work) = (grouped(a.nnz_l), flops(a.flops));
+        text += &format!(
+            "{:<10}{count:>18}{work:>16}{:>12}\n",
+            a.ordering,
+            secs(a.seconds.order)
+        );
+    }
+    out::text(&text)
+}

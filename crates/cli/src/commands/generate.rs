@@ -1,0 +1,55 @@
+//! `tamarack generate`: write a model problem, or list them.
+
+use tamarack::models::{Model, families};
+use tamarack::{Error, io};
+
+use crate::args::GenerateArgs;
+use crate::commands::report::MatrixReport;
+use crate::failure::Failure;
+use crate::progress::Talk;
+use crate::{input, out};
+
+pub fn run(args: &GenerateArgs, json: bool, talk: Talk) -> Result<(), Failure> {
+    if args.list {
+        return list(json);
+    }
+    let (Some(model), Some(output)) = (&args.model, &args.output) else {
+        return Err(Failure::usage(
+            "name a model and, with -o, a file to write".into(),
+        ));
+    };
+    let name = model.strip_prefix("model:").unwrap_or(model);
+    name.parse::<Model>().map_err(Error::from)?;
+    let loaded = input::matrix(&format!("model:{name}"), talk)?;
+    let activity = talk.spinner(format!("writing {}", output.display()));
+    io::write_matrix(output, &loaded.matrix).map_err(Error::from)?;
+    activity.done();
+    let report = MatrixReport::new(&loaded);
+    if json {
+        out::json(&report)
+    } else {
+        out::text(&report.row())
+    }
+}
+
+fn list(json: bool) -> Result<(), Failure> {
+    #[derive(serde::Serialize)]
+    struct Entry {
+        family: &'static str,
+        example: &'static str,
+        description: &'static str,
+    }
+    let entries: Vec<Entry> = families()
+        .iter()
+        .map(|f| Entry {
+            family: f.name,
+            example: f.example,
+            description: f.description,
+        })
+        .collect();
+    if json {
+        return out::json(&entries);
+    }
+    let line = |e: &Entry| format!("{:<16}{}\n", e.example, e.description);
+    out::text(&entries.iter().map(line).collect::<String>())
+}

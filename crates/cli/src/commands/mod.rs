@@ -1,0 +1,10 @@
+//! The commands, one a file.
+
+pub mod analyze;
+pub mod bench;
+pub mod convert;
+pub mod generate;
+pub mod info;
+pub mod plan;
+pub mod report;
+pub mod solve;

@@ -1,0 +1,62 @@
+//! `tamarack plan`: what a factorization would cost.
+
+use serde::Serialize;
+use tamarack::{Analysis, Bytes, available_memory_bytes};
+
+use crate::args::PlanArgs;
+use crate::commands::report::{AnalysisReport, MatrixReport, PlanReport, row};
+use crate::failure::Failure;
+use crate::progress::Talk;
+use crate::{input, machine, out};
+
+#[derive(Debug, Serialize)]
+struct Report {
+    matrix: MatrixReport,
+    analysis: AnalysisReport,
+    plan: PlanReport,
+    /// Memory that may be used, where it is known.
+    budget_bytes: Option<u64>,
+    fits: bool,
+}
+
+pub fn run(args: &PlanArgs, json: bool, talk: Talk) -> Result<(), Failure> {
+    let loaded = input::matrix(&args.a, talk)?;
+    let matrix = MatrixReport::new(&loaded);
+    let ordering = input::ordering(&args.ordering.ordering, matrix.n)?;
+    let options = machine::options(&args.machine, ordering, talk);
+    let activity = talk.spinner("analyzing");
+    let analysis = Analysis::unbudgeted(loaded.matrix.pattern(), &options)?;
+    activity.done();
+    let plan = PlanReport::new(analysis.plan());
+    let budget_bytes = args.machine.memory.or_else(available_memory_bytes);
+    let fits = budget_bytes.is_none_or(|budget| plan.predicted_bytes <= budget);
+    let report = Report {
+        matrix,
+        analysis: AnalysisReport::new(&analysis),
+        plan,
+        budget_bytes,
+        fits,
+    };
+    if json {
+        out::json(&report)?;
+    } else {
+        let mut text = report.matrix.row() + &report.analysis.rows();
+        text += &format!("\n{}\n", analysis.plan());
+        if let Some(budget) = budget_bytes {
+            let verdict = if fits { "enough" } else { "NOT enough" };
+            text += &row("\nmay be used", &format!("{} ({verdict})", Bytes(budget)));
+        }
+        out::text(&text)?;
+    }
+    if fits {
+        return Ok(());
+    }
+    // Planning anew within the budget says what the solver would say.
+    match Analysis::new(loaded.matrix.pattern(), &options) {
+        Err(error) => Err(Failure {
+            reported: true,
+            ..Failure::from(error)
+        }),
+        Ok(_) => Ok(()),
+    }
+}

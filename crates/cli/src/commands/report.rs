@@ -1,0 +1,136 @@
+//! What `--json` prints, and the rows that people read; shared by the commands.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use tamarack::{Analysis, FactorPlan};
+
+use crate::input::Loaded;
+use crate::out::{flops, grouped, secs};
+
+/// The matrix.
+#[derive(Debug, Serialize)]
+pub struct MatrixReport {
+    /// File or `model:` name.
+    pub source: String,
+    /// Order.
+    pub n: usize,
+    /// Entries of the full symmetric matrix.
+    pub nnz: u64,
+    /// Entries of its lower triangle, diagonal included.
+    pub nnz_lower: u64,
+    /// Seconds to read or make it.
+    pub seconds: f64,
+}
+
+impl MatrixReport {
+    pub fn new(loaded: &Loaded) -> Self {
+        let pattern = loaded.matrix.pattern();
+        Self {
+            source: loaded.source.clone(),
+            n: pattern.n(),
+            nnz: pattern.nnz_full(),
+            nnz_lower: pattern.nnz_lower(),
+            seconds: loaded.secs,
+        }
+    }
+
+    pub fn row(&self) -> String {
+        let (n, nnz) = (grouped(self.n as u64), grouped(self.nnz));
+        row("matrix", &format!("{}  n = {n}, nnz = {nnz}", self.source))
+    }
+}
+
+/// The analysis.
+#[derive(Debug, Serialize)]
+pub struct AnalysisReport {
+    /// Method, `given` for a permutation from a file.
+    pub ordering: &'static str,
+    /// Entries of L, diagonal included.
+    pub nnz_l: u64,
+    /// Σ over columns of (entries of the column)².
+    pub flops: f64,
+    pub supernodes: usize,
+    pub seconds: AnalysisSeconds,
+}
+
+#[derive(Debug, Serialize)]
+pub struct AnalysisSeconds {
+    pub order: f64,
+    pub symbolic: f64,
+    pub plan: f64,
+}
+
+impl AnalysisReport {
+    pub fn new(analysis: &Analysis) -> Self {
+        let (symbolic, seconds) = (analysis.symbolic(), analysis.seconds());
+        Self {
+            ordering: analysis.options().ordering.name(),
+            nnz_l: symbolic.stats().nnz_l,
+            flops: symbolic.stats().flops as f64,
+            supernodes: symbolic.supernodes(),
+            seconds: AnalysisSeconds {
+                order: seconds.order_secs,
+                symbolic: seconds.symbolic_secs,
+                plan: seconds.plan_secs,
+            },
+        }
+    }
+
+    pub fn rows(&self) -> String {
+        let s = &self.seconds;
+        let times = format!(
+            "{} ({} order, {} symbolic, {} plan)",
+            secs(s.order + s.symbolic + s.plan),
+            secs(s.order),
+            secs(s.symbolic),
+            secs(s.plan)
+        );
+        let factor = format!(
+            "nnz(L) = {}, {}, {} supernodes",
+            grouped(self.nnz_l),
+            flops(self.flops),
+            grouped(self.supernodes as u64)
+        );
+        row("ordering", self.ordering) + &row("factor", &factor) + &row("analysis", &times)
+    }
+}
+
+/// What the plan says beforehand.
+#[derive(Debug, Serialize)]
+pub struct PlanReport {
+    pub threads: usize,
+    pub precision: tamarack::PlanPrecision,
+    pub predicted_seconds: f64,
+    pub predicted_bytes: u64,
+    pub factor_bytes: u64,
+    pub update_bytes: u64,
+    pub workspace_bytes: u64,
+    pub analysis_bytes: u64,
+    pub largest_front: usize,
+}
+
+impl PlanReport {
+    pub fn new(plan: &FactorPlan) -> Self {
+        let memory = plan.memory();
+        Self {
+            threads: plan.threads(),
+            precision: plan.precision(),
+            predicted_seconds: plan.predicted_secs(),
+            predicted_bytes: memory.peak_bytes(),
+            factor_bytes: memory.factor_bytes,
+            update_bytes: memory.update_bytes,
+            workspace_bytes: memory.workspace_bytes,
+            analysis_bytes: memory.analysis_bytes,
+            largest_front: plan.largest_front(),
+        }
+    }
+}
+
+/// A line of the result: name and value.
+pub fn row(name: &str, value: &str) -> String {
+    let mut line = String::new();
+    // Writing to a string does not fail.
+    let _ = writeln!(line, "{name:<14}{value}");
+    line
+}

@@ -1,0 +1,76 @@
+//! Standard output: the result and nothing else.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Writes text to standard output.
+///
+/// A reader that has gone away (`tamarack … | head -1`) is not an error.
+pub fn text(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::resources(
+            format!("cannot write to standard output: {error}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Writes one JSON object, on several lines, to standard output.
+pub fn json(object: &impl Serialize) -> Result<(), Failure> {
+    let line = serde_json::to_string_pretty(object)
+        .map_err(|e| Failure::resources(format!("cannot write JSON: {e}")))?;
+    text(&(line + "\n"))
+}
+
+/// Counts as people read them: `1 234 567`.
+pub fn grouped(count: impl Into<u128>) -> String {
+    let digits = count.into().to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Seconds with the digits that matter.
+pub fn secs(secs: f64) -> String {
+    match secs {
+        s if s < 1e-3 => format!("{:.0} us", s * 1e6),
+        s if s < 0.1 => format!("{:.2} ms", s * 1e3),
+        s if s < 10.0 => format!("{s:.3} s"),
+        s if s < 600.0 => format!("{s:.1} s"),
+        s => format!("{:.0} s", s),
+    }
+}
+
+/// Operations: `3.42 Gflop`.
+pub fn flops(flops: f64) -> String {
+    let (value, unit) = match flops {
+        f if f < 1e6 => (f / 1e3, "kflop"),
+        f if f < 1e9 => (f / 1e6, "Mflop"),
+        f if f < 1e12 => (f / 1e9, "Gflop"),
+        f => (f / 1e12, "Tflop"),
+    };
+    format!("{value:.2} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(grouped(1234567u64), "1 234 567");
+        assert_eq!(grouped(12u64), "12");
+        assert_eq!(flops(3.42e9), "3.42 Gflop");
+        assert_eq!(secs(0.0123), "12.30 ms");
+        assert_eq!(secs(1.5), "1.500 s");
+    }
+}
