@@ -28,7 +28,7 @@ pub(crate) fn coarsen(graph: &Weighted, limit: u64, seed: u64) -> (Weighted, Vec
             None => left.push(v),
         }
     }
-    if left.len() > n / 10 {
+    if left.len() > n / 4 {
         let mut waiting = vec![NONE; n];
         for v in left {
             let Some(hub) = best_neighbor(graph, v, u64::MAX, 0, |_| true) else {

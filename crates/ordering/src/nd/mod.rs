@@ -52,11 +52,11 @@ impl Default for NdOptions {
     fn default() -> Self {
         Self {
             seed: 0,
-            leaf: 200,
-            tries: 5,
-            starts: 5,
+            leaf: 100,
+            tries: 3,
+            starts: 3,
             passes: 6,
-            coarsest: 100,
+            coarsest: 200,
             imbalance: 1.2,
         }
     }
