@@ -123,18 +123,7 @@ fn rb(rng: &mut Rng) -> Vec<u8> {
         let _ = write_matrix_to(&mut out, &a, MatrixFormat::RutherfordBoeing);
     }
     if rng.one_in(3) {
-        let text = "Title                                                                   key
-             4             1             1             1             1
-RSA                        3             3             5             0
-(26I3)          (26I3)          (1P,3D20.12)        (3D20.12)
-F                          1             0
-  1  3  5  6
-  1  2  2  3  3
-  4.000000000000D+00 -1.000000000000D+00  4.000000000000D+00
- -1.000000000000D+00  4.000000000000D+00
-  1.000000000000D+00  1.000000000000D+00  1.000000000000D+00
-";
-        out = text.as_bytes().to_vec();
+        out = include_bytes!("../../src/io/tests/example.hb").to_vec();
     }
     out
 }

@@ -5,11 +5,11 @@
 //! since programs often write matrices that are symmetric only up to it. Cost: linear.
 
 use super::error::{IoError, Spot};
-use crate::{Duplicates, SymmetricCsc, TripletError, Triplets};
+use crate::{Duplicates, Pattern, SymmetricCsc, TripletError, Triplets};
 
 /// Columns without any entry that are filled with a zero diagonal before an order is called
 /// absurd: it bounds what a small file can make us allocate (about 60 bytes for each).
-pub(crate) const MOST_EMPTY_COLUMNS: u64 = 1 << 18;
+const MOST_EMPTY_COLUMNS: u64 = 1 << 18;
 
 /// `|a_ij - a_ji|` that passes for rounding, relative to the largest of `|a_ij|`, `|a_ji|` and
 /// `sqrt(|a_ii a_jj|)`: matrices written by assembly codes differ by up to 1e-13.
@@ -62,12 +62,23 @@ impl BothHalves {
         }
     }
 
-    /// Refuses an order that so few entries cannot fill.
-    pub fn check_order(n: u64, entries: u64) -> Result<(), String> {
-        if n > entries.saturating_add(MOST_EMPTY_COLUMNS) {
-            let empty = n - entries;
+    /// Refuses sizes that are not those of a symmetric matrix, too large, or absurd.
+    pub fn check_sizes(rows: u64, columns: u64, entries: u64) -> Result<(), String> {
+        if rows != columns {
             return Err(format!(
-                "order {n} with {entries} entries: at least {empty} columns would be empty"
+                "{rows} rows and {columns} columns: a symmetric matrix is square"
+            ));
+        }
+        if rows > Pattern::MAX_ORDER {
+            let most = Pattern::MAX_ORDER;
+            return Err(format!(
+                "order {rows} is too large: at most {most} unknowns are supported"
+            ));
+        }
+        if rows > entries.saturating_add(MOST_EMPTY_COLUMNS) {
+            let empty = rows - entries;
+            return Err(format!(
+                "order {rows} with {entries} entries: at least {empty} columns would be empty"
             ));
         }
         Ok(())

@@ -10,7 +10,7 @@ use super::error::{IoError, Spot, shown};
 use super::lines::Lines;
 use super::number::{Real, parse_real, parse_uint, skip_blanks};
 use super::source::Source;
-use crate::{Pattern, SymmetricCsc};
+use crate::SymmetricCsc;
 
 /// First word of every Matrix Market file.
 pub(crate) const BANNER: &[u8] = b"%%MatrixMarket";
@@ -147,16 +147,7 @@ fn preamble(lines: &mut Lines) -> Result<(Header, u64, u64, u64), IoError> {
         return Err(lines.unsupported_at(1, message));
     }
     let (line, [n, columns, promised]) = sizes::<3>(lines)?;
-    if n != columns {
-        let message = format!("{n} rows and {columns} columns: a symmetric matrix is square");
-        return Err(lines.error_at(line, message));
-    }
-    if n > Pattern::MAX_ORDER {
-        let most = Pattern::MAX_ORDER;
-        let message = format!("order {n} is too large: at most {most} unknowns are supported");
-        return Err(lines.error_at(line, message));
-    }
-    BothHalves::check_order(n, promised).map_err(|m| lines.error_at(line, m))?;
+    BothHalves::check_sizes(n, columns, promised).map_err(|m| lines.error_at(line, m))?;
     Ok((header, n, line, promised))
 }
 

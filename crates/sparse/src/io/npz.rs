@@ -66,10 +66,10 @@ pub(crate) fn read(
         let message = format!("sparse format `{format}`; save it with .tocsc() or .tocsr()");
         return Err(IoError::unsupported(name, Spot::File, message));
     }
-    let n = archive.with("shape", order)?;
+    let [n, columns] = archive.with("shape", sizes)?;
     let entries = archive.with("indices", |a| a.length())?;
     let in_shape = |message| IoError::malformed(name, Spot::Member("shape.npy".into()), message);
-    BothHalves::check_order(n, entries).map_err(in_shape)?;
+    BothHalves::check_sizes(n, columns, entries).map_err(in_shape)?;
     let col_ptr = archive.with("indptr", |a| offsets(a, n, entries))?;
     let indices = archive.with("indices", |a| indices(a, n))?;
     let values = archive.with("data", |a| values(a, entries))?;
@@ -82,27 +82,18 @@ pub(crate) fn read(
         .map_err(|message| IoError::malformed(name, Spot::File, message))
 }
 
-/// The order, from the shape.
-fn order(array: Array<&mut dyn Read>) -> Result<u64, String> {
+/// Rows and columns, from the shape.
+fn sizes(array: Array<&mut dyn Read>) -> Result<[u64; 2], String> {
     if array.length()? != 2 {
         return Err("the matrix does not have two dimensions".to_owned());
     }
-    let mut shape = Vec::new();
+    let (mut sizes, mut k) = ([0; 2], 0);
     array.integers(|x| {
-        shape.push(x);
+        sizes[k] = u64::try_from(x).map_err(|_| format!("a size of {x}"))?;
+        k += 1;
         Ok(())
     })?;
-    let most = Pattern::MAX_ORDER;
-    match shape[..] {
-        [n, m] if n != m => Err(format!(
-            "{n} rows and {m} columns: a symmetric matrix is square"
-        )),
-        [n, _] => u64::try_from(n)
-            .ok()
-            .filter(|&n| n <= most)
-            .ok_or_else(|| format!("order {n} is not in 0..={most}")),
-        _ => Err("the matrix does not have two dimensions".to_owned()),
-    }
+    Ok(sizes)
 }
 
 /// Offsets of columns (or rows), length `n + 1`, from 0 to `entries`.

@@ -11,7 +11,7 @@ use super::fortran::{Format, integer_field, real_field};
 use super::lines::Lines;
 use super::number::parse_uint;
 use super::source::Source;
-use crate::{Pattern, SymmetricCsc};
+use crate::SymmetricCsc;
 
 /// What the header says.
 struct Header {
@@ -90,16 +90,7 @@ fn header(lines: &mut Lines) -> Result<Header, IoError> {
         let message = format!("rows, columns and entries are needed, not `{text}`");
         return Err(lines.error_at(at, message));
     };
-    if rows != columns {
-        let message = format!("{rows} rows and {columns} columns: a symmetric matrix is square");
-        return Err(lines.error_at(at, message));
-    }
-    if rows > Pattern::MAX_ORDER {
-        let most = Pattern::MAX_ORDER;
-        let message = format!("order {rows} is too large: at most {most} unknowns are supported");
-        return Err(lines.error_at(at, message));
-    }
-    BothHalves::check_order(rows, entries).map_err(|m| lines.error_at(at, m))?;
+    BothHalves::check_sizes(rows, columns, entries).map_err(|m| lines.error_at(at, m))?;
     let (at, text) = line(lines, "formats")?;
     let found = formats(&text);
     let [pointers, rows_format, values] = [0, 1, 2].map(|k| {
