@@ -38,7 +38,7 @@ static void report(const char *name, int64_t n, const int64_t *p, const int32_t 
   memcpy(a->i, r, 4 * p[n]);
   cholmod_factor *l = cholmod_analyze_p(a, perm, NULL, 0, &c);
   if (!l || c.status < 0) exit(fprintf(stderr, "%s: not a permutation\n", name));
-  printf("%s %.0f %.6e %.5f\n", name, c.lnz, c.fl, s);
+  printf("%s %.0f %.6e %.6f\n", name, c.lnz, c.fl, s);
   cholmod_free_factor(&l, &c);
   cholmod_free_sparse(&a, &c);
   cholmod_finish(&c);
@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
   int32_t *r = get(f, 4 * p[n]), *perm = malloc(4 * n + 4), *p32 = malloc(4 * n + 4);
   for (int64_t j = 0; j <= n; j++) p32[j] = p[j];
   double best = 1e300;
-  int repeat = n < 20000 ? 9 : 5;
+  int repeat = n < 20000 ? 15 : 9;
   for (int k = 0; k < repeat; k++) {
     double t = now();
     if (amd_order(n, p32, r, perm, NULL, NULL) < 0) return 1;
