@@ -1,0 +1,71 @@
+//! The arrows between the crates, as `docs/architecture.md` draws them.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Each crate and what it may depend on.
+const ARROWS: [(&str, &[&str]); 12] = [
+    ("sparse", &[]),
+    ("dense", &[]),
+    ("store", &[]),
+    ("ordering", &["sparse"]),
+    ("symbolic", &["sparse"]),
+    ("plan", &["symbolic", "dense"]),
+    ("numeric", &["sparse", "symbolic", "plan", "dense", "store"]),
+    ("solve", &["sparse", "symbolic", "plan", "dense", "numeric"]),
+    (
+        "tamarack",
+        &[
+            "sparse", "ordering", "symbolic", "plan", "dense", "store", "numeric", "solve",
+        ],
+    ),
+    ("cli", &["tamarack"]),
+    ("testkit", &["sparse"]),
+    ("tests", &["tamarack"]),
+];
+
+fn short(name: &str) -> &str {
+    name.strip_prefix("tamarack-").unwrap_or(name)
+}
+
+#[test]
+fn no_crate_reaches_beyond_its_arrows() {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--offline",
+        ])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    assert_eq!(packages.len(), ARROWS.len(), "a crate is missing here");
+    for package in packages {
+        let name = short(package["name"].as_str().unwrap());
+        let (_, allowed) = ARROWS.iter().find(|(n, _)| *n == name).unwrap();
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let to = dependency["name"].as_str().unwrap();
+            let ours = to == "tamarack" || to.starts_with("tamarack-");
+            if ours && dependency["kind"].is_null() {
+                assert!(
+                    allowed.contains(&short(to)),
+                    "{name} must not depend on {to}"
+                );
+            }
+            assert!(
+                to != "cudarc" || name == "gpu",
+                "only gpu may depend on cudarc, not {name}"
+            );
+        }
+    }
+}
