@@ -45,9 +45,8 @@ fn run(command: &Command, json: bool, talk: Talk) -> Result<(), Failure> {
         Command::Plan(args) => commands::plan::run(args, json, talk),
         Command::Generate(args) => commands::generate::run(args, json, talk),
         Command::Convert(args) => commands::convert::run(args, json, talk),
-        Command::Spy(_) | Command::Tree(_) => {
-            Err(Failure::usage("pictures are not built in yet".into()))
-        }
+        Command::Spy(args) => commands::spy::run(args, json, talk),
+        Command::Tree(args) => commands::tree::run(args, json, talk),
         Command::Bench(args) => commands::bench::run(args, json, talk),
     }
 }

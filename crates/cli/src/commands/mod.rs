@@ -8,3 +8,5 @@ pub mod info;
 pub mod plan;
 pub mod report;
 pub mod solve;
+pub mod spy;
+pub mod tree;

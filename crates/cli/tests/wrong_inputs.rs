@@ -1,0 +1,303 @@
+//! Wrong inputs at the shell: exit code and message, in text and as JSON; nothing panics.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Text of a file, arguments (`FILE` stands for it), exit code, part of the message.
+type Case = (&'static str, &'static [&'static str], i32, &'static str);
+
+const GOOD: &str = "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n2 2 4\n";
+
+const CASES: &[Case] = &[
+    // Usage: 1.
+    (GOOD, &[], 1, "Usage"),
+    (GOOD, &["frobnicate"], 1, "unrecognized subcommand"),
+    (GOOD, &["solve"], 1, "required"),
+    (
+        GOOD,
+        &["solve", "FILE", "--threads", "0"],
+        1,
+        "number of threads from 1",
+    ),
+    (
+        GOOD,
+        &["solve", "FILE", "--precision", "f16"],
+        1,
+        "invalid value",
+    ),
+    (
+        GOOD,
+        &["solve", "FILE", "--ordering", "nosuch"],
+        1,
+        "nosuch",
+    ),
+    (
+        GOOD,
+        &["solve", "FILE", "--refine", "many"],
+        1,
+        "number of steps",
+    ),
+    (
+        GOOD,
+        &["solve", "FILE", "--memory", "12X"],
+        1,
+        "expected bytes",
+    ),
+    (GOOD, &["convert", "FILE", "out.xyz"], 1, "says no format"),
+    (
+        GOOD,
+        &["spy", "FILE", "-o", "picture.gif"],
+        1,
+        ".png or a .svg",
+    ),
+    (GOOD, &["tree", "FILE", "-o", "tree.png"], 1, ".svg"),
+    (GOOD, &["generate", "p2d5_10"], 1, "required"),
+    // Bad input: 2.
+    (
+        GOOD,
+        &["solve", "no/such/file.mtx"],
+        2,
+        "cannot open no/such/file.mtx",
+    ),
+    (
+        GOOD,
+        &["solve", "model:p9d9_3"],
+        2,
+        "is not a model problem",
+    ),
+    (GOOD, &["solve", "model:p3d7_0"], 2, "size"),
+    (GOOD, &["solve", "model:p3d7_99999"], 2, "unknowns"),
+    ("", &["solve", "FILE"], 2, "FILE"),
+    ("hello\n", &["solve", "FILE"], 2, "FILE"),
+    (
+        "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n3 2 4\n",
+        &["solve", "FILE"],
+        2,
+        "line 4 of FILE",
+    ),
+    (
+        "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n2 2 nan\n",
+        &["solve", "FILE"],
+        2,
+        "line 4 of FILE",
+    ),
+    (
+        "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 2 4\n",
+        &["solve", "FILE"],
+        2,
+        "3",
+    ),
+    (
+        "%%MatrixMarket matrix coordinate real symmetric\n2 2 1000000000000000000\n1 1 4\n",
+        &["solve", "FILE"],
+        2,
+        "FILE",
+    ),
+    (
+        "%%MatrixMarket matrix coordinate pattern symmetric\n1 1 1\n1 1\n",
+        &["solve", "FILE"],
+        2,
+        "pattern",
+    ),
+    (
+        "%%MatrixMarket matrix coordinate complex hermitian\n1 1 1\n1 1 1 0\n",
+        &["solve", "FILE"],
+        2,
+        "complex",
+    ),
+    (
+        "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 1\n",
+        &["solve", "FILE"],
+        2,
+        "skew",
+    ),
+    (
+        "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 4\n2 2 4\n2 1 1\n",
+        &["solve", "FILE"],
+        2,
+        "FILE",
+    ),
+    (
+        "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n",
+        &["solve", "model:p2d5_2", "-b", "FILE"],
+        2,
+        "has 3 rows; the matrix has order 4",
+    ),
+    (
+        "1\n1\n",
+        &["solve", "model:p2d5_2", "--ordering", "FILE"],
+        2,
+        "FILE",
+    ),
+    // Not positive definite: 3.
+    (
+        "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n2 2 -1\n",
+        &["solve", "FILE"],
+        3,
+        "column 1",
+    ),
+    (
+        "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 1 4\n",
+        &["solve", "FILE", "--precision", "mixed"],
+        3,
+        "zero or missing",
+    ),
+    // Resources: 4.
+    (
+        GOOD,
+        &["solve", "model:p3d7_20", "--memory", "1000"],
+        4,
+        "may be used",
+    ),
+    (
+        GOOD,
+        &["plan", "model:p3d7_20", "--memory", "1000"],
+        4,
+        "may be used",
+    ),
+    (
+        GOOD,
+        &["generate", "p2d5_3", "-o", "no/such/folder/a.mtx"],
+        4,
+        "cannot write",
+    ),
+    // Tolerance not met: 5.
+    (
+        GOOD,
+        &[
+            "solve",
+            "model:p2d5_20",
+            "--precision",
+            "f32",
+            "--refine",
+            "off",
+            "--tolerance",
+            "1e-14",
+        ],
+        5,
+        "above the tolerance",
+    ),
+];
+
+fn tamarack(args: &[&str], cache: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tamarack"))
+        .args(args)
+        .env("XDG_CACHE_HOME", cache)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn every_wrong_input_has_its_exit_code_and_message() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("input.mtx");
+    let name = path.to_str().unwrap();
+    for (text, args, code, message) in CASES {
+        std::fs::write(&path, text).unwrap();
+        let args: Vec<&str> = args
+            .iter()
+            .map(|a| if *a == "FILE" { name } else { a })
+            .collect();
+        let output = tamarack(&args, dir.path());
+        let (out, err) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        let message = message.replace("FILE", name);
+        assert_eq!(output.status.code(), Some(*code), "{args:?}\n{out}\n{err}");
+        assert!(err.contains(&message), "{args:?}: no `{message}` in\n{err}");
+        assert!(!err.contains("panicked"), "{args:?}\n{err}");
+    }
+}
+
+#[test]
+fn json_carries_the_error_on_standard_output() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("input.mtx");
+    let name = path.to_str().unwrap();
+    for (text, args, code, _) in CASES {
+        std::fs::write(&path, text).unwrap();
+        let mut args: Vec<&str> = args
+            .iter()
+            .map(|a| if *a == "FILE" { name } else { a })
+            .collect();
+        args.push("--json");
+        let output = tamarack(&args, dir.path());
+        assert_eq!(output.status.code(), Some(*code), "{args:?}");
+        let object: serde_json::Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|e| {
+                panic!("{args:?}: {e}: {}", String::from_utf8_lossy(&output.stdout))
+            });
+        // Where the result itself is printed the error is on standard error only.
+        if object.get("error").is_none() {
+            assert!(matches!(code, 4 | 5), "{args:?}: {object}");
+            assert!(!output.stderr.is_empty());
+        } else {
+            assert!(object["error"]["kind"].is_string() && object["error"]["message"].is_string());
+        }
+        if *code == 3 {
+            assert!(object["error"]["column"].is_u64(), "{object}");
+        }
+    }
+}
+
+#[test]
+fn a_good_run_prints_the_keys_that_scripts_rely_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("x.mtx");
+    let args = [
+        "solve",
+        "model:el3d_4",
+        "--json",
+        "-o",
+        out.to_str().unwrap(),
+    ];
+    let output = tamarack(&args, dir.path());
+    assert_eq!(output.status.code(), Some(0));
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    for path in [
+        "/matrix/source",
+        "/matrix/n",
+        "/matrix/nnz",
+        "/analysis/ordering",
+        "/analysis/nnz_l",
+        "/analysis/flops",
+        "/analysis/supernodes",
+        "/analysis/seconds/order",
+        "/analysis/seconds/symbolic",
+        "/analysis/seconds/plan",
+        "/factorize/seconds",
+        "/factorize/gflops",
+        "/factorize/threads",
+        "/factorize/device",
+        "/factorize/precision",
+        "/factorize/peak_bytes",
+        "/factorize/predicted_bytes",
+        "/factorize/predicted_seconds",
+        "/solve/seconds",
+        "/solve/rhs",
+        "/solve/refinement_steps",
+        "/accuracy/normwise_backward_error",
+        "/accuracy/componentwise_backward_error",
+        "/accuracy/forward_error",
+    ] {
+        assert!(
+            object.pointer(path).is_some(),
+            "{path} is missing in {object}"
+        );
+    }
+    let x = std::fs::read_to_string(out).unwrap();
+    assert!(x.starts_with("%%MatrixMarket matrix array real general"));
+    for args in [
+        &["--help"][..],
+        &["--version"],
+        &["solve", "--help"],
+        &["generate", "--list"],
+    ] {
+        assert_eq!(
+            tamarack(args, dir.path()).status.code(),
+            Some(0),
+            "{args:?}"
+        );
+    }
+}
