@@ -169,7 +169,7 @@ pub struct GenerateArgs {
 pub struct ConvertArgs {
     /// The matrix: a file or model:NAME
     pub input: String,
-    /// File to write: .mtx, .rb, .npz, or the first two with .gz
+    /// File to write: .mtx or .rb, or either with .gz
     pub output: PathBuf,
 }
 

@@ -54,7 +54,7 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         };
     }
     let all = || {
-        ["natural", "rcm", "md", "mmd", "amd"]
+        ["natural", "rcm", "md", "mmd", "amd", "nd"]
             .map(String::from)
             .to_vec()
     };

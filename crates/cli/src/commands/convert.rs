@@ -11,7 +11,7 @@ use crate::{input, out};
 pub fn run(args: &ConvertArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     if io::MatrixFormat::of_name(&args.output).is_none() {
         return Err(Failure::usage(format!(
-            "{}: the name says no format; use .mtx, .rb or .npz (.mtx.gz and .rb.gz compress)",
+            "{}: the name says no format; use .mtx or .rb (.mtx.gz and .rb.gz compress)",
             args.output.display()
         )));
     }
