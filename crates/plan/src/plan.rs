@@ -149,11 +149,15 @@ impl FactorPlan {
             memory,
             largest_front,
         };
-        plan.check_budget(machine.memory_bytes)?;
+        plan.check(machine.memory_bytes)?;
         Ok(plan)
     }
 
-    fn check_budget(&self, budget: Option<u64>) -> Result<(), PlanError> {
+    /// Whether the plan's peak fits into `budget` bytes (`None`: no limit).
+    ///
+    /// # Errors
+    /// [`PlanError::OverBudget`] with the numbers.
+    pub fn check(&self, budget: Option<u64>) -> Result<(), PlanError> {
         let needed_bytes = self.memory.peak_bytes();
         match budget {
             Some(budget_bytes) if needed_bytes > budget_bytes => Err(PlanError::OverBudget {

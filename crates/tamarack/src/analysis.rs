@@ -4,13 +4,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use tamarack_numeric::{Control, Team};
-use tamarack_ordering::{Workspace, order};
+use tamarack_ordering::{Method, NdOptions, Workspace, order};
 use tamarack_plan::FactorPlan;
-use tamarack_sparse::{Pattern, Permutation, SymmetricCsc};
+use tamarack_sparse::{Pattern, SymmetricCsc};
 use tamarack_symbolic::{SymbolicFactor, pattern_fingerprint};
 
 use crate::options::{Options, Ordering};
 use crate::{Error, Factor};
+
+/// Nested dissection is tried where the factorization is predicted to take longer with minimum
+/// degree than this for each entry of A: about what the dissection itself takes.
+const DISSECTION_SECS_PER_ENTRY: f64 = 5e-7;
 
 /// The analysis of a pattern: ordering, structure of the factor, and the plan. Made once per mesh,
 /// used for any number of matrices with that pattern, shared between threads.
@@ -18,6 +22,8 @@ use crate::{Error, Factor};
 pub struct Analysis {
     pattern: Arc<Pattern>,
     plan: Arc<FactorPlan>,
+    /// Name of the ordering that was taken.
+    ordering: &'static str,
     options: Options,
     seconds: AnalysisSecs,
     /// Started with the first factorization.
@@ -59,8 +65,41 @@ impl Analysis {
         options: &Options,
         budgeted: bool,
     ) -> Result<Self, Error> {
+        let Ordering::Auto = options.ordering else {
+            return Self::ordered(pattern, &options.ordering, options, budgeted);
+        };
+        let first = Self::ordered(pattern, &Method::default().into(), options, false)?;
+        let threshold = DISSECTION_SECS_PER_ENTRY * pattern.nnz_full() as f64;
+        let best = if first.plan.predicted_secs() > threshold {
+            let dissection = Method::NestedDissection(NdOptions::default());
+            let second = Self::ordered(pattern, &dissection.into(), options, false)?;
+            let seconds = first.seconds + second.seconds;
+            let faster = second.plan.predicted_secs() < first.plan.predicted_secs();
+            let mut best = if faster { second } else { first };
+            best.seconds = seconds;
+            best
+        } else {
+            first
+        };
+        if budgeted {
+            best.plan.check(options.machine(true).memory_bytes)?;
+        }
+        Ok(best)
+    }
+
+    /// Analyzes with one ordering.
+    fn ordered(
+        pattern: &Arc<Pattern>,
+        ordering: &Ordering,
+        options: &Options,
+        budgeted: bool,
+    ) -> Result<Self, Error> {
         let start = Instant::now();
-        let permutation = permutation(pattern, &options.ordering)?;
+        let permutation = match ordering {
+            Ordering::Auto => order(pattern, &Method::default(), &mut Workspace::new())?,
+            Ordering::Method(method) => order(pattern, method, &mut Workspace::new())?,
+            Ordering::Permutation(given) => given.clone(),
+        };
         let order_secs = start.elapsed().as_secs_f64();
         let start = Instant::now();
         let symbolic = SymbolicFactor::analyze(pattern, &permutation, &options.symbolic)?;
@@ -71,12 +110,20 @@ impl Analysis {
             symbolic_secs,
             plan_secs: 0.0,
         };
-        Self::planned(pattern, Arc::new(symbolic), options, budgeted, seconds)
+        Self::planned(
+            pattern,
+            Arc::new(symbolic),
+            ordering.name(),
+            options,
+            budgeted,
+            seconds,
+        )
     }
 
     fn planned(
         pattern: &Arc<Pattern>,
         symbolic: Arc<SymbolicFactor>,
+        ordering: &'static str,
         options: &Options,
         budgeted: bool,
         seconds: AnalysisSecs,
@@ -87,6 +134,7 @@ impl Analysis {
         Ok(Self {
             pattern: pattern.clone(),
             plan: Arc::new(plan),
+            ordering,
             options: options.clone(),
             seconds: AnalysisSecs {
                 plan_secs: start.elapsed().as_secs_f64(),
@@ -114,6 +162,11 @@ impl Analysis {
     /// The options it was made with.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// Name of the ordering that was taken: a method's, `given` or `saved`.
+    pub fn ordering(&self) -> &'static str {
+        self.ordering
     }
 
     /// What the parts of the analysis took.
@@ -171,9 +224,11 @@ impl Analysis {
                 n: pattern.n(),
             });
         }
+        let symbolic = Arc::new(symbolic);
         Self::planned(
             pattern,
-            Arc::new(symbolic),
+            symbolic,
+            "saved",
             options,
             true,
             AnalysisSecs::default(),
@@ -181,11 +236,14 @@ impl Analysis {
     }
 }
 
-fn permutation(pattern: &Pattern, ordering: &Ordering) -> Result<Permutation, Error> {
-    let mut workspace = Workspace::new();
-    Ok(match ordering {
-        Ordering::Auto => order(pattern, &Default::default(), &mut workspace)?,
-        Ordering::Method(method) => order(pattern, method, &mut workspace)?,
-        Ordering::Permutation(given) => given.clone(),
-    })
+impl std::ops::Add for AnalysisSecs {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            order_secs: self.order_secs + other.order_secs,
+            symbolic_secs: self.symbolic_secs + other.symbolic_secs,
+            plan_secs: self.plan_secs + other.plan_secs,
+        }
+    }
 }

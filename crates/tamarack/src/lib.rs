@@ -43,7 +43,7 @@ pub use machine::{available_memory_bytes, available_threads, calibrate};
 pub use options::{Options, Ordering, Precision, Rates};
 
 pub use tamarack_numeric::{Cause, Control, NotPositiveDefinite, OnNotSpd, Progress};
-pub use tamarack_ordering::{AmdOptions, Method, MmdOptions};
+pub use tamarack_ordering::{AmdOptions, Method, MmdOptions, NdOptions};
 pub use tamarack_plan::{Bytes, FactorPlan, FrontRates, MemoryUse, Precision as PlanPrecision};
 pub use tamarack_solve::{ColumnReport, Outcome, RefineOptions, RefineReport, ResidualPrecision};
 pub use tamarack_sparse::{

@@ -79,7 +79,8 @@ impl Options {
 /// How the unknowns are ordered.
 #[derive(Clone, Debug, Default)]
 pub enum Ordering {
-    /// Chosen by Tamarack: at present always approximate minimum degree.
+    /// Chosen by predicted time: approximate minimum degree, or nested dissection where the
+    /// factorization would take long enough to pay for it.
     #[default]
     Auto,
     /// A method by name and options.
@@ -92,7 +93,7 @@ impl Ordering {
     /// The name of the method that will be used: `given` for a permutation.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Auto => Method::default().name(),
+            Self::Auto => "auto",
             Self::Method(method) => method.name(),
             Self::Permutation(_) => "given",
         }

@@ -65,7 +65,7 @@ impl AnalysisReport {
     pub fn new(analysis: &Analysis) -> Self {
         let (symbolic, seconds) = (analysis.symbolic(), analysis.seconds());
         Self {
-            ordering: analysis.options().ordering.name(),
+            ordering: analysis.ordering(),
             nnz_l: symbolic.stats().nnz_l,
             flops: symbolic.stats().flops as f64,
             supernodes: symbolic.supernodes(),
