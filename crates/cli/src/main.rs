@@ -4,6 +4,7 @@ mod args;
 mod atomic;
 mod commands;
 mod failure;
+mod heap;
 mod input;
 mod interrupt;
 mod machine;
@@ -21,6 +22,7 @@ use failure::{Failure, exit_code};
 use progress::Talk;
 
 fn main() -> ExitCode {
+    heap::give_back_large_blocks();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
