@@ -256,7 +256,10 @@ impl Report {
             text += &row("shift", &what);
         }
         let sides = if s.rhs == 1 { "side" } else { "sides" };
-        let steps = format!("{} refinement steps", s.refinement_steps);
+        let steps = match s.refinement_steps {
+            1 => "1 refinement step".to_owned(),
+            count => format!("{count} refinement steps"),
+        };
         let how = s
             .outcome
             .map_or(String::new(), |o| format!(", {}", o.replace('_', " ")));
