@@ -9,6 +9,10 @@ use crate::error::OrderingError;
 use crate::mindeg::lists::NONE;
 use crate::mindeg::quotient::{Element, QuotientGraph};
 
+/// Bits of a slot number beyond those that the variables need: with 2 to 4 slots for each, often no
+/// two variables share one, and then there is nothing to compare.
+const SPARE_BITS: u32 = 1;
+
 /// Chains of variables with equal hash, valid within one step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HashTable {
@@ -21,7 +25,7 @@ pub(crate) struct HashTable {
 impl HashTable {
     /// Room for elements of up to `n` variables.
     pub(crate) fn reset(&mut self, n: usize) -> Result<(), OrderingError> {
-        let slots = n.next_power_of_two();
+        let slots = n.next_power_of_two() << SPARE_BITS;
         if self.next.len() < n {
             crate::error::refill(&mut self.next, n, NONE)?;
         }
@@ -44,16 +48,21 @@ pub(crate) fn merge(
     if len < 2 {
         return;
     }
-    let bits = usize::BITS - (len - 1).leading_zeros();
+    let bits = usize::BITS - (len - 1).leading_zeros() + SPARE_BITS;
     let heads = &mut table.heads[..1 << bits];
     heads.fill(NONE);
+    let mut chained = false;
     for k in 0..len {
         let i = q.store[element.start + k];
         let node = &q.nodes[i as usize];
         if node.weight < 0 {
             let slot = slot_of(node.hash, bits);
             table.next[k] = std::mem::replace(&mut heads[slot], k as u32);
+            chained |= table.next[k] != NONE;
         }
+    }
+    if !chained {
+        return;
     }
     for k in 0..len {
         let i = q.store[element.start + k];
