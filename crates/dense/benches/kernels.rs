@@ -8,7 +8,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use tamarack_dense::{
-    BlockColumns, Isa, PanelRef, Real, UpdateMode, Workspace, gemm_nt, partial_cholesky, potrf,
+    BlockColumns, FrontMut, Isa, PanelRef, Real, Steps, UpdateMode, Workspace, gemm_nt, packed_len,
+    partial_cholesky, potrf,
     syrk_lower, trsm_right_lower_transposed,
 };
 
@@ -263,41 +264,64 @@ fn triangles<T: Real>(bench: &Bench) {
 
 fn fronts<T: Real>(bench: &Bench) {
     let sizes = [
+        (1, 8),
         (4, 12),
         (8, 24),
         (16, 48),
         (32, 64),
         (64, 128),
-        (128, 256),
-        (256, 512),
-        (512, 1024),
-        (1024, 2048),
-        (1, 8),
         (6, 60),
         (12, 100),
         (24, 200),
+        (64, 256),
+        (128, 256),
+        (32, 400),
+        (100, 600),
+        (256, 512),
+        (512, 1024),
+        (1024, 2048),
+        (2000, 0),
     ];
-    for (npiv, nupd) in sizes {
-        for block in [64, 96, 128] {
-            if block != 64 && npiv + nupd <= 64 {
-                continue;
-            }
-            let mut ws = Workspace::<T>::new(block);
-            let layout = BlockColumns::panel(npiv, nupd, block);
-            let mut start = numbers::<T>(layout.len());
-            (0..npiv).for_each(|j| start[layout.index(j, j)] = T::from_f64((npiv + nupd) as f64));
-            let panel = std::cell::RefCell::new(start.clone());
-            let mut update = vec![T::ZERO; BlockColumns::update(nupd, block).len()];
-            let reset = || panel.borrow_mut().copy_from_slice(&start);
-            let run = || {
-                let (p, u) = (&mut panel.borrow_mut(), &mut update);
-                let mode = UpdateMode::Accumulate;
-                partial_cholesky(p, u, (npiv, nupd), block, mode, &mut ws).expect("definite");
-            };
-            let flops = (nupd + 1..=nupd + npiv).map(|h| (h * h) as f64).sum();
-            let what = format!("front ({npiv},{nupd}) block {block}");
-            bench.line::<T>(&what, flops, || time(LEAST, reset, run), None);
+    for ((npiv, nupd), block) in sizes.into_iter().flat_map(|s| [(s, 64), (s, 128)]) {
+        if block != 64 && npiv + nupd <= 64 {
+            continue;
         }
+        let mut ws = Workspace::<T>::new(block);
+        let layout = BlockColumns::panel(npiv, nupd, block);
+        let mut start = numbers::<T>(layout.len());
+        (0..npiv).for_each(|j| start[layout.index(j, j)] = T::from_f64((npiv + nupd) as f64));
+        let panel = std::cell::RefCell::new(start.clone());
+        let mut update = vec![T::ZERO; BlockColumns::update(nupd, block).len()];
+        let flops = (nupd + 1..=nupd + npiv).map(|h| (h * h) as f64).sum();
+        let mode = UpdateMode::Accumulate;
+        let reset = || panel.borrow_mut().copy_from_slice(&start);
+        let whole = || {
+            let (p, u) = (&mut panel.borrow_mut(), &mut update);
+            partial_cholesky(p, u, (npiv, nupd), block, mode, &mut ws).expect("definite");
+        };
+        let what = format!("front ({npiv},{nupd}) block {block} whole");
+        bench.line::<T>(&what, flops, || time(LEAST, reset, whole), None);
+        let isa = Isa::detect();
+        let mut packed = vec![T::ZERO; packed_len::<T>(npiv, nupd, block, isa)];
+        let (p, u) = (panel.borrow_mut().as_mut_ptr(), update.as_mut_ptr());
+        let steps = Steps::new(
+            FrontMut::new(p, u, npiv, nupd, block),
+            packed.as_mut_ptr(),
+            isa,
+        );
+        let in_steps = || {
+            for s in 0..steps.count() {
+                let all = 0..steps.micropanels(s);
+                // SAFETY: the pieces run in their order on memory that is ours.
+                unsafe {
+                    steps.factor_diagonal(s).expect("definite");
+                    steps.solve(s, all.clone());
+                    steps.update(s, all.clone(), all, mode);
+                }
+            }
+        };
+        let what = format!("front ({npiv},{nupd}) block {block} steps");
+        bench.line::<T>(&what, flops, || time(LEAST, reset, in_steps), None);
     }
 }
 

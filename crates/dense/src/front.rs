@@ -1,22 +1,12 @@
-//! Partial Cholesky of a front, whole or in tile tasks.
+//! Partial Cholesky of a small front, whole.
 //!
 //! A front of order `npiv + nupd` is kept as its factor panel and its update matrix, both in
-//! [`BlockColumns`]. Left-looking over the block columns b of the panel:
+//! [`BlockColumns`]. Left-looking over the block columns of the panel: the products of the block
+//! columns before are subtracted, the diagonal block is factored, and the rows below are solved with
+//! it; at the end the update matrix −= panel · panelᵀ. Operands are read where they stand, which is
+//! best while a front is in the second-level cache; for larger ones see [`Steps`](crate::Steps).
 //!
-//! 1. [`update_panel_tile`](FrontMut::update_panel_tile): block column b −= products of the block
-//!    columns before it;
-//! 2. [`factor_diagonal`](FrontMut::factor_diagonal): Cholesky of its diagonal block;
-//! 3. [`solve_panel_tile`](FrontMut::solve_panel_tile): the rows below, times the inverse
-//!    transposed diagonal block;
-//!
-//! and when all are done, for every block column c of the update matrix,
-//!
-//! 4. [`update_trailing_tile`](FrontMut::update_trailing_tile): itself −= panel · panelᵀ.
-//!
-//! Invariant: a row of a block column undergoes the same operations however the rows are cut into
-//! tiles, so tile tasks in any admissible order give the bits of [`partial_cholesky`].
-//! Cost: `Σ_{j<npiv} (npiv + nupd − j)²` flops; the long inner dimension of step 4 (all pivots at
-//! once) visits an entry of the update matrix once per 256 pivots, not once per block.
+//! Cost: `Σ_{j<npiv} (npiv + nupd − j)²` flops.
 
 use std::ops::Range;
 
@@ -27,22 +17,19 @@ use crate::simd::Simd;
 use crate::workspace::{Buffers, KC, SOLVE_COLUMNS};
 use crate::{BlockColumns, Real, UpdateMode, Workspace};
 
-/// Rows of a tile task: long enough that packing its operands costs a few percent, short enough
-/// that a front of order 2000 makes some hundred tasks. Any cut gives the same bits.
-pub const TILE_ROWS: usize = 256;
+/// Order up to which a front stays in a second-level cache of 1 MB and is eliminated whole.
+const SMALL: usize = 256;
 
 /// Height up to which a block column is factored and solved in one sweep, strip by strip.
 const FUSED_ROWS: usize = 192;
 
-/// Whether a front should be one task: its work (under 0.2 ms) does not repay being cut.
+/// Whether a front is for [`partial_cholesky`], in one piece, rather than for
+/// [`Steps`](crate::Steps).
 pub fn is_small(npiv: usize, nupd: usize) -> bool {
-    npiv + nupd <= TILE_ROWS
+    npiv + nupd <= SMALL
 }
 
-/// A front's storage, to be shared by the tile tasks of one elimination.
-///
-/// It is a view without a lifetime: whoever runs a task vouches that the storage lives and that
-/// the tasks running at the same time are allowed to (see each task).
+/// A front's storage, a view without a lifetime.
 #[derive(Clone, Copy, Debug)]
 pub struct FrontMut<T> {
     panel: *mut T,
@@ -52,8 +39,7 @@ pub struct FrontMut<T> {
     block: usize,
 }
 
-// SAFETY: a FrontMut only names memory; every method that touches it is unsafe and says who may
-// run when.
+// SAFETY: a FrontMut only names memory.
 unsafe impl<T: Send> Send for FrontMut<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for FrontMut<T> {}
@@ -92,100 +78,17 @@ impl<T: Real> FrontMut<T> {
         BlockColumns::update(self.nupd, self.block)
     }
 
-    /// Rows of block column `b` of the panel: `b·block .. npiv + nupd`, front rows.
-    pub fn panel_rows(&self, b: usize) -> Range<usize> {
-        b * self.block..self.npiv + self.nupd
+    /// Columns of a block column.
+    pub(crate) fn block(&self) -> usize {
+        self.block
     }
 
-    /// Rows of block column `b` that [`solve_panel_tile`](Self::solve_panel_tile) is for: those
-    /// below its diagonal block, front rows.
-    pub fn rows_below_diagonal(&self, b: usize) -> Range<usize> {
-        b * self.block + self.panel_layout().width(b)..self.npiv + self.nupd
+    pub(crate) fn panel(&self) -> *mut T {
+        self.panel
     }
 
-    /// Rows of block column `c` of the update matrix: `c·block .. nupd`.
-    pub fn update_rows(&self, c: usize) -> Range<usize> {
-        c * self.block..self.nupd
-    }
-
-    /// Block column `b` of the panel, front rows `rows` (within [`panel_rows`](Self::panel_rows)),
-    /// minus the products of the block columns before it. Of the diagonal block only the lower
-    /// triangle counts. Nothing to do for `b = 0`.
-    ///
-    /// # Safety
-    /// The storage is alive. Meanwhile no one writes to block columns `0..b` of the panel, which
-    /// are final in the rows from `b·block` on, and no one else touches these rows of block
-    /// column b. Tiles of one `b` with disjoint rows may run at the same time.
-    pub unsafe fn update_panel_tile(&self, b: usize, rows: Range<usize>, ws: &mut Workspace<T>) {
-        let (isa, buf) = (ws.isa(), ws.buffers());
-        // SAFETY: the caller's contract.
-        unsafe { with_isa!(isa, T, update_panel(*self, &buf, b, rows)) }
-    }
-
-    /// Cholesky of the diagonal block of block column `b`; a failure names the front's pivot.
-    ///
-    /// # Safety
-    /// The storage is alive, all tiles of [`update_panel_tile`](Self::update_panel_tile) with the
-    /// rows of the diagonal block are done, and no one else touches the diagonal block.
-    pub unsafe fn factor_diagonal(
-        &self,
-        b: usize,
-        ws: &mut Workspace<T>,
-    ) -> Result<(), PivotFailure> {
-        let (isa, buf) = (ws.isa(), ws.buffers());
-        // SAFETY: the caller's contract.
-        unsafe { with_isa!(isa, T, factor_block(*self, &buf, b)) }
-    }
-
-    /// Rows `rows` (front rows, within [`rows_below_diagonal`](Self::rows_below_diagonal)) of block
-    /// column `b`, times the inverse transposed diagonal block: final entries of L.
-    ///
-    /// # Safety
-    /// The storage is alive, the diagonal block is factored and no one writes to it, these rows
-    /// are updated, and no one else touches them in block column b. Tiles with disjoint rows may
-    /// run at the same time.
-    pub unsafe fn solve_panel_tile(&self, b: usize, rows: Range<usize>, ws: &mut Workspace<T>) {
-        let (isa, buf) = (ws.isa(), ws.buffers());
-        // SAFETY: the caller's contract.
-        unsafe { with_isa!(isa, T, solve_panel(*self, &buf, b, rows)) }
-    }
-
-    /// Rows `rows` (update rows, within [`update_rows`](Self::update_rows)) of block column `c` of
-    /// the update matrix, minus `panel · panelᵀ` over all pivots. Of the diagonal block only the
-    /// lower triangle counts.
-    ///
-    /// # Safety
-    /// The storage is alive, the whole panel is final in the front rows `npiv + c·block ..`, and no
-    /// one else touches these rows of block column c. All trailing tiles of a front that are
-    /// disjoint may run at the same time.
-    pub unsafe fn update_trailing_tile(
-        &self,
-        c: usize,
-        rows: Range<usize>,
-        mode: UpdateMode,
-        ws: &mut Workspace<T>,
-    ) {
-        let (isa, buf) = (ws.isa(), ws.buffers());
-        // SAFETY: the caller's contract.
-        unsafe { with_isa!(isa, T, update_trailing(*self, &buf, c..c + 1, rows, mode)) }
-    }
-
-    /// The same for the block columns `columns` (not empty) at once, rows within
-    /// [`update_rows`](Self::update_rows) of the first: entries of these rows and columns on and
-    /// below the diagonal. Wider tiles pack their rows less often: 384 columns cost least.
-    ///
-    /// # Safety
-    /// As [`update_trailing_tile`](Self::update_trailing_tile) for each of the block columns.
-    pub unsafe fn update_trailing_columns(
-        &self,
-        columns: Range<usize>,
-        rows: Range<usize>,
-        mode: UpdateMode,
-        ws: &mut Workspace<T>,
-    ) {
-        let (isa, buf) = (ws.isa(), ws.buffers());
-        // SAFETY: the caller's contract.
-        unsafe { with_isa!(isa, T, update_trailing(*self, &buf, columns, rows, mode)) }
+    pub(crate) fn update(&self) -> *mut T {
+        self.update
     }
 }
 
@@ -342,19 +245,19 @@ unsafe fn eliminate<S: Simd>(
     unsafe {
         let layout = f.panel_layout();
         for b in 0..layout.blocks() {
-            update_panel::<S>(f, buf, b, f.panel_rows(b));
+            update_panel::<S>(f, buf, b, b * f.block..f.npiv + f.nupd);
             let (m, n) = (layout.height(b), layout.width(b));
             if m <= FUSED_ROWS && n <= SOLVE_COLUMNS {
                 let a = f.panel.add(layout.offset(b));
                 cholesky_panel::<S>(m, n, (a, m)).map_err(|e| e.offset(b * f.block))?;
             } else {
                 factor_block::<S>(f, buf, b)?;
-                solve_panel::<S>(f, buf, b, f.rows_below_diagonal(b));
+                solve_panel::<S>(f, buf, b, b * f.block + n..f.npiv + f.nupd);
             }
         }
         let blocks = f.update_layout().blocks();
         if blocks > 0 {
-            update_trailing::<S>(f, buf, 0..blocks, f.update_rows(0), mode);
+            update_trailing::<S>(f, buf, 0..blocks, 0..f.nupd, mode);
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 //! Three layers: vectors of an instruction set (`simd`), microtiles in registers (`tile`), and the
 //! blocked algorithms on top: free-standing kernels on column-major storage ([`gemm_nt`],
 //! [`syrk_lower`], [`trsm_right_lower_transposed`], [`potrf`]) and the operations of a front in
-//! packed block columns ([`FrontMut`], [`partial_cholesky`], [`PanelRef`]).
+//! packed block columns ([`partial_cholesky`], [`Steps`], [`PanelRef`]).
 //!
 //! Invariant of all of them: on one machine a result does not depend on how its rows are cut into
 //! tiles, so parallel and sequential runs agree bit for bit.
@@ -15,6 +15,7 @@ mod pack;
 mod product;
 mod real;
 mod simd;
+mod steps;
 mod substitution;
 mod tile;
 mod vector;
@@ -24,9 +25,10 @@ mod workspace;
 mod tests;
 
 pub use blas::{PivotFailure, gemm_nt, potrf, syrk_lower, trsm_right_lower_transposed};
-pub use front::{FrontMut, TILE_ROWS, is_small, partial_cholesky};
+pub use front::{FrontMut, is_small, partial_cholesky};
 pub use layout::BlockColumns;
 pub use real::{Isa, Real};
+pub use steps::{Steps, packed_len};
 pub use substitution::PanelRef;
 pub use tile::UpdateMode;
 pub use workspace::{Workspace, workspace_bytes};

@@ -61,6 +61,42 @@ unsafe fn accumulate<S: Simd, const V: usize, const N: usize, const FULL: bool>(
     }
 }
 
+/// [`accumulate`] for a long sum, that asks for C meanwhile: half a column at a time, because a core
+/// has no more than a dozen lines under way, and the operands' loads would wait behind C's.
+#[inline(always)]
+unsafe fn accumulate_ahead<S: Simd, const V: usize, const N: usize>(
+    t: &Tile<S::T>,
+    mask: S::M,
+) -> [[S::V; V]; N] {
+    // SAFETY: as in `accumulate`; a prefetch never faults.
+    unsafe {
+        let mut acc = [[S::zero(); V]; N];
+        let (mut a, mut b, mut c) = (t.a, t.b, t.c);
+        let turns = t.k / 4;
+        let ahead = turns.min(2 * N);
+        for turn in 0..turns {
+            if turn < ahead {
+                // Half a column of C: it may begin anywhere in a line.
+                let from = (turn & 1) * (V * S::LANES / 2);
+                S::prefetch(c.wrapping_add(from));
+                S::prefetch(c.wrapping_add(from + V * S::LANES / 2 - 1));
+                c = c.wrapping_add((turn & 1) * t.ldc);
+            }
+            for _ in 0..4 {
+                rank_one::<S, V, N, true>(&mut acc, a, b, mask);
+                a = a.wrapping_add(t.lda);
+                b = b.wrapping_add(t.ldb);
+            }
+        }
+        for _ in 0..t.k % 4 {
+            rank_one::<S, V, N, true>(&mut acc, a, b, mask);
+            a = a.wrapping_add(t.lda);
+            b = b.wrapping_add(t.ldb);
+        }
+        acc
+    }
+}
+
 /// `acc += a·bᵀ` for one k.
 #[inline(always)]
 unsafe fn rank_one<S: Simd, const V: usize, const N: usize, const FULL: bool>(
@@ -142,16 +178,11 @@ impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Multiply<
         let t = self.tile;
         // SAFETY: the caller of `multiply` vouches for the operands.
         unsafe {
-            if FULL && t.k >= 48 {
-                for j in 0..N {
-                    let p = t.c.wrapping_add(j * t.ldc);
-                    S::prefetch(p);
-                    for v in 1..=V {
-                        S::prefetch(p.wrapping_add(v * S::LANES - 1));
-                    }
-                }
-            }
-            let acc = accumulate::<S, V, N, FULL>(t, self.mask);
+            let acc = if FULL && t.k >= 48 {
+                accumulate_ahead::<S, V, N>(t, self.mask)
+            } else {
+                accumulate::<S, V, N, FULL>(t, self.mask)
+            };
             for j in 0..N {
                 let p = t.c.add(j * t.ldc);
                 let mut x = match self.mode {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tamarack_dense::{FrontMut, PivotFailure, TILE_ROWS, UpdateMode, Workspace};
+use tamarack_dense::{FrontMut, Isa, PivotFailure, Steps, UpdateMode};
 
 use crate::control::Meter;
 use crate::front::Front;
@@ -35,80 +35,59 @@ pub(crate) enum Stop {
     Cancelled,
 }
 
-/// The kernels' working memory, one for each member.
-pub(crate) trait Workspaces<T> {
-    /// The buffers of a member.
-    ///
-    /// # Safety
-    /// Nobody else may hold the buffers of this member.
-    #[allow(clippy::mut_from_ref)]
-    unsafe fn kernel(&self, member: usize) -> &mut Workspace<T>;
-}
+/// Micropanels of rows that are one task: they stay in a second-level cache together.
+const TASK_ROWS: usize = 8;
 
-/// Eliminates all pivots of a front in tiles, left-looking by block columns; every tile has the
-/// same operations whoever does it, so the result does not depend on the crew.
+/// Micropanels of columns that one task updates at most, so that the last tasks of a step are short.
+const TASK_COLUMNS: usize = 32;
+
+/// Eliminates all pivots of a large front in steps cut into tasks; every entry has the same
+/// operations whoever does them, so the result does not depend on the crew.
 ///
 /// # Safety
-/// The front is assembled, and only this crew touches it.
+/// The front is assembled, and only this crew touches it and `packed`, which names as many numbers
+/// as [`packed_len`](tamarack_dense::packed_len) says.
 pub(crate) unsafe fn eliminate<T: Value>(
     front: &Front<T>,
+    packed: *mut T,
     crew: Crew<'_>,
-    spaces: &(impl Workspaces<T> + Sync),
     meter: &Meter<'_>,
 ) -> Result<(), Stop> {
-    let (panel, update) = (front.panel.layout, front.update.layout);
-    let (npiv, nupd) = (panel.cols, update.rows);
-    let f = FrontMut::new(front.panel.data, front.update.data, npiv, nupd, panel.block);
+    let (npiv, nupd) = (front.panel.layout.cols, front.update.layout.rows);
+    let block = front.panel.layout.block;
+    let f = FrontMut::new(front.panel.data, front.update.data, npiv, nupd, block);
+    let steps = Steps::new(f, packed, Isa::detect());
     let counted = AtomicU64::new(0);
-    let count = |rows: usize, columns: usize, inner: usize| {
-        let flops = 2 * (rows * columns) as u64 * inner as u64;
-        counted.fetch_add(flops, Ordering::Relaxed);
-        meter.add(flops);
-    };
-    for b in 0..panel.blocks() {
-        let rows = f.panel_rows(b);
-        if b > 0 {
-            crew.for_each(rows.len().div_ceil(TILE_ROWS), |t, member| {
-                if !meter.cancelled() {
-                    let tile = tile_of(&rows, t);
-                    count(tile.len(), panel.width(b), b * panel.block);
-                    // SAFETY: tiles of one block column are disjoint; the blocks before are final.
-                    unsafe { f.update_panel_tile(b, tile, spaces.kernel(member)) };
-                }
-            });
-        }
+    for step in 0..steps.count() {
         if meter.cancelled() {
             return Err(Stop::Cancelled);
         }
-        let leader = if let Crew::Alone(member) = crew {
-            member
-        } else {
-            0
-        };
-        // SAFETY: the updates of the block column are done, and no loop is running.
-        unsafe { f.factor_diagonal(b, spaces.kernel(leader)) }.map_err(Stop::Pivot)?;
-        let below = f.rows_below_diagonal(b);
-        crew.for_each(below.len().div_ceil(TILE_ROWS), |t, member| {
-            if !meter.cancelled() {
-                // SAFETY: tiles are disjoint and the diagonal block is final.
-                unsafe { f.solve_panel_tile(b, tile_of(&below, t), spaces.kernel(member)) };
+        // SAFETY: the steps before are done, and no loop is running.
+        unsafe { steps.factor_diagonal(step) }.map_err(Stop::Pivot)?;
+        let (count, width) = (steps.micropanels(step), steps.pivots(step).len());
+        let groups = count.div_ceil(TASK_ROWS);
+        let group = |g: usize| g * TASK_ROWS..count.min((g + 1) * TASK_ROWS);
+        crew.for_each(groups, |g, _| {
+            // SAFETY: groups are disjoint, and the diagonal block is final.
+            unsafe { steps.solve(step, group(g)) };
+        });
+        // The groups with most columns first: no long task is left for the end.
+        let parts = |g: usize| group(g).end.div_ceil(TASK_COLUMNS);
+        crew.for_each((0..groups).map(parts).sum(), |task, _| {
+            if meter.cancelled() {
+                return;
             }
+            let (g, part) = locate(task, groups, parts);
+            let (rows, from) = (group(g), part * TASK_COLUMNS);
+            let columns = from..(from + TASK_COLUMNS).min(rows.end);
+            let entries = steps.rows_in(step, rows.clone()) * steps.rows_in(step, columns.clone());
+            // SAFETY: tasks are disjoint, and all rows of the step are solved.
+            unsafe { steps.update(step, rows, columns, UpdateMode::Accumulate) };
+            let flops = 2 * (entries * width) as u64;
+            counted.fetch_add(flops, Ordering::Relaxed);
+            meter.add(flops);
         });
     }
-    let tiles = |c: usize| f.update_rows(c).len().div_ceil(TILE_ROWS);
-    // Tiles of each row of blocks: TILE_ROWS / block columns share a number of tiles.
-    let total: usize = (0..update.blocks()).map(tiles).sum();
-    crew.for_each(total, |index, member| {
-        if !meter.cancelled() {
-            let (c, t) = locate(index, update.blocks(), tiles);
-            let tile = tile_of(&f.update_rows(c), t);
-            count(tile.len(), update.width(c), npiv);
-            // SAFETY: the panel is final, and tiles are disjoint.
-            unsafe {
-                f.update_trailing_tile(c, tile, UpdateMode::Accumulate, spaces.kernel(member));
-            }
-        }
-    });
     if meter.cancelled() {
         return Err(Stop::Cancelled);
     }
@@ -121,22 +100,16 @@ pub(crate) unsafe fn eliminate<T: Value>(
     Ok(())
 }
 
-/// Rows of tile `t` of a range.
-fn tile_of(rows: &std::ops::Range<usize>, t: usize) -> std::ops::Range<usize> {
-    let from = rows.start + t * TILE_ROWS;
-    from..(from + TILE_ROWS).min(rows.end)
-}
-
-/// Block column and tile of the `index`-th tile, block columns one after another.
-fn locate(mut index: usize, blocks: usize, tiles: impl Fn(usize) -> usize) -> (usize, usize) {
-    for c in 0..blocks {
-        let here = tiles(c);
+/// Group and part of the `index`-th task, groups from the last to the first.
+fn locate(mut index: usize, groups: usize, parts: impl Fn(usize) -> usize) -> (usize, usize) {
+    for g in (0..groups).rev() {
+        let here = parts(g);
         if index < here {
-            return (c, index);
+            return (g, index);
         }
         index -= here;
     }
-    (blocks, 0)
+    (0, 0)
 }
 
 #[cfg(test)]
@@ -144,10 +117,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tiles_are_counted_through() {
-        let tiles = |c: usize| [3, 2, 1][c];
-        let found: Vec<_> = (0..6).map(|i| locate(i, 3, tiles)).collect();
-        assert_eq!(found, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 0)]);
-        assert_eq!(tile_of(&(10..300), 1), 266..300);
+    fn tasks_are_counted_through_from_the_last_group() {
+        let parts = |g: usize| [1, 2, 3][g];
+        let found: Vec<_> = (0..6).map(|i| locate(i, 3, parts)).collect();
+        assert_eq!(found, [(2, 0), (2, 1), (2, 2), (1, 0), (1, 1), (0, 0)]);
     }
 }

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tamarack_dense::{UpdateMode, Workspace, is_small, partial_cholesky};
+use tamarack_plan::FactorPlan;
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::assemble::{Run, add_entries, extend_add, find_runs};
 use crate::control::Meter;
-use crate::eliminate::{Crew, Stop, Workspaces, eliminate};
+use crate::eliminate::{Crew, Stop, eliminate};
 use crate::front::{Front, Memory, Packed};
 use crate::team::Team;
 use crate::value::Value;
@@ -31,11 +32,11 @@ pub(crate) struct Spaces<T>(Vec<UnsafeCell<MemberSpace<T>>>);
 unsafe impl<T: Value> Sync for Spaces<T> {}
 
 impl<T: Value> Spaces<T> {
-    /// Room for fronts up to an order, for `members`.
-    pub fn new(members: usize, block: usize, largest_front: usize) -> Self {
+    /// Room for the fronts of a plan, for `members`.
+    pub fn new(members: usize, plan: &FactorPlan) -> Self {
         let space = || MemberSpace {
-            kernel: Workspace::new(block),
-            runs: Vec::with_capacity(largest_front),
+            kernel: Workspace::new(plan.block()),
+            runs: Vec::with_capacity(plan.largest_front()),
         };
         Self((0..members).map(|_| UnsafeCell::new(space())).collect())
     }
@@ -46,13 +47,6 @@ impl<T: Value> Spaces<T> {
     unsafe fn of(&self, member: usize) -> &mut MemberSpace<T> {
         // SAFETY: the caller's promise.
         unsafe { &mut *self.0[member].get() }
-    }
-}
-
-impl<T: Value> Workspaces<T> for Spaces<T> {
-    unsafe fn kernel(&self, member: usize) -> &mut Workspace<T> {
-        // SAFETY: the caller's promise.
-        unsafe { &mut self.of(member).kernel }
     }
 }
 
@@ -173,7 +167,11 @@ impl<T: Value> Execution<'_, T> {
                 outcome
             } else {
                 self.assemble(s, member, &front, crew);
-                eliminate(&front, crew, self.spaces, &self.meter)
+                let packed = match crew {
+                    Crew::Alone(member) => self.memory.packed_part(member),
+                    Crew::All(_) => self.memory.packed,
+                };
+                eliminate(&front, packed, crew, &self.meter)
             }
         };
         if let Err(Stop::Pivot(pivot)) = outcome {
@@ -192,7 +190,7 @@ impl<T: Value> Execution<'_, T> {
             len => unsafe { std::slice::from_raw_parts_mut(m.data, len) },
         };
         // SAFETY: the space is this member's.
-        let workspace = unsafe { self.spaces.kernel(member) };
+        let workspace = unsafe { &mut self.spaces.of(member).kernel };
         partial_cholesky(
             slice(&front.panel),
             slice(&front.update),

@@ -69,12 +69,15 @@ impl<T: Value> Front<T> {
     }
 }
 
-/// Base addresses of the factor and of the work area, shared by all members of a team.
+/// Base addresses of the factor and of the work areas, shared by all members of a team.
 #[derive(Clone, Copy)]
 pub(crate) struct Memory<'a, T> {
     pub plan: &'a FactorPlan,
     pub panels: *mut T,
     pub work: *mut T,
+    /// Packed rows of the fronts in work: a part for each member that walks a subtree, and the
+    /// whole for a front that all work on.
+    pub packed: *mut T,
 }
 
 // SAFETY: the plan gives every live matrix a place of its own, and the executor lets one member at
@@ -95,6 +98,12 @@ impl<T: Value> Memory<'_, T> {
             panel,
             update: self.update(s, member),
         }
+    }
+
+    /// The member's own part of `packed`.
+    pub fn packed_part(&self, member: usize) -> *mut T {
+        self.packed
+            .wrapping_add(member * self.plan.packed_part() as usize)
     }
 
     /// The update matrix of supernode `s`, in the stack of `member` or in the shared area.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tamarack_dense::{BlockColumns, workspace_bytes as workspace_of};
+use tamarack_dense::{
+    BlockColumns, Isa, is_small, packed_len as packed_of, workspace_bytes as workspace_of,
+};
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::cost::front_secs;
@@ -89,6 +91,8 @@ pub struct FactorPlan {
     top: Vec<u32>,
     memory: MemoryUse,
     largest_front: usize,
+    packed_len: u64,
+    packed_part: u64,
     predicted_secs: f64,
 }
 
@@ -129,12 +133,20 @@ impl FactorPlan {
                 secs: subtree_secs[root as usize],
             })
             .collect();
+        let packed = |s: usize| packed_len(options, symbolic.npiv(s), symbolic.nupd(s));
+        let of_subtrees = subtrees
+            .iter()
+            .flat_map(|t| t.first as usize..=t.root as usize);
+        let packed_part = of_subtrees.map(packed).max().unwrap_or(0);
+        let of_top = top.iter().map(|&s| packed(s as usize)).max().unwrap_or(0);
+        let packed_len = of_top.max(packed_part * threads as u64);
         let below = list_schedule(subtrees.iter().map(|t| t.secs), threads);
         let above: f64 = top.iter().map(|&s| secs[s as usize]).sum();
         let memory = MemoryUse {
             factor_bytes: bytes(panel_offset[count], value_bytes)?,
             update_bytes: bytes(places.work_len, value_bytes)?,
-            workspace_bytes: workspace_bytes(options, largest_front, threads),
+            workspace_bytes: workspace_bytes(options, largest_front, threads)
+                + bytes(packed_len, value_bytes)?,
             analysis_bytes: symbolic.heap_bytes() + plan_bytes(count),
         };
         let plan = Self {
@@ -148,6 +160,8 @@ impl FactorPlan {
             top,
             memory,
             largest_front,
+            packed_len,
+            packed_part,
         };
         plan.check(machine.memory_bytes)?;
         Ok(plan)
@@ -249,6 +263,17 @@ impl FactorPlan {
         self.largest_front
     }
 
+    /// Numbers of working memory for the packed rows of fronts that are eliminated in steps: the
+    /// whole for a front above the subtrees.
+    pub fn packed_len(&self) -> u64 {
+        self.packed_len
+    }
+
+    /// The part of [`packed_len`](Self::packed_len) that is one thread's in the subtrees.
+    pub fn packed_part(&self) -> u64 {
+        self.packed_part
+    }
+
     /// Operations that will be done, amalgamation's zeros included.
     pub fn flops_done(&self) -> u128 {
         self.symbolic.stats().flops_stored
@@ -301,6 +326,19 @@ fn workspace_bytes(options: &PlanOptions, largest_front: usize, threads: usize) 
     };
     // A run is three `u32`.
     ((kernel + 12 * largest_front) * threads) as u64
+}
+
+/// Numbers for the packed rows of a front, a multiple of a cache line: none if it is small.
+fn packed_len(options: &PlanOptions, npiv: usize, nupd: usize) -> u64 {
+    if is_small(npiv, nupd) {
+        return 0;
+    }
+    let (block, isa) = (options.block, Isa::detect());
+    let len = match options.precision {
+        Precision::F64 => packed_of::<f64>(npiv, nupd, block, isa),
+        Precision::F32 => packed_of::<f32>(npiv, nupd, block, isa),
+    };
+    len.next_multiple_of(16) as u64
 }
 
 fn plan_bytes(supernodes: usize) -> u64 {

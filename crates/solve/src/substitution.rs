@@ -6,7 +6,7 @@
 //! order. Bytes: every entry of L is read once in each direction for a chunk of right-hand sides;
 //! for one right-hand side that is the limit.
 
-use tamarack_dense::{PanelRef, TILE_ROWS};
+use tamarack_dense::PanelRef;
 use tamarack_numeric::{NumericFactor, Value};
 use tamarack_sparse::Scalar;
 use tamarack_symbolic::SymbolicFactor;
@@ -14,6 +14,9 @@ use tamarack_symbolic::SymbolicFactor;
 use crate::error::{SolveError, check_len};
 use crate::plan::{Substitution, Tree};
 use crate::workspace::{Members, SolveWorkspace};
+
+/// Rows of a panel that are one task.
+const TILE_ROWS: usize = 256;
 
 /// Panels above the subtrees with fewer entries are not worth sharing.
 const SHARED_PANEL: usize = 1 << 16;

@@ -78,6 +78,26 @@ fn eliminate_naively(a: &mut [f64], n: usize, npiv: usize) {
     }
 }
 
+/// Compares with the elimination of the full front.
+fn check<T: Real>(size: (usize, usize, usize), (panel, update): (&[T], &[T]), full: &[f64]) {
+    let (npiv, nupd, block) = size;
+    let n = npiv + nupd;
+    let p = BlockColumns::panel(npiv, nupd, block);
+    let u = BlockColumns::update(nupd, block);
+    let bound = epsilon::<T>() * (n as f64 + 4.0) * 4.0;
+    for j in 0..n {
+        for i in j..n {
+            let got = match j.checked_sub(npiv) {
+                None => panel[p.index(i, j)],
+                Some(j) => update[u.index(i - npiv, j)],
+            };
+            let want = full[i + j * n];
+            let error = (got.to_f64() - want).abs();
+            assert!(error <= bound * (1.0 + want.abs()), "{size:?} ({i},{j})");
+        }
+    }
+}
+
 #[test]
 fn fronts_match_elimination_one_pivot_at_a_time() {
     fn body<T: Real>(isa: Isa) {
@@ -94,23 +114,7 @@ fn fronts_match_elimination_one_pivot_at_a_time() {
                 partial_cholesky(&mut panel, &mut update, (npiv, nupd), block, mode, &mut ws)
                     .unwrap();
                 eliminate_naively(&mut full, n, npiv);
-                let p = BlockColumns::panel(npiv, nupd, block);
-                let u = BlockColumns::update(nupd, block);
-                let bound = epsilon::<T>() * (n as f64 + 4.0) * 4.0;
-                for j in 0..n {
-                    for i in j..n {
-                        let got = match j.checked_sub(npiv) {
-                            None => panel[p.index(i, j)],
-                            Some(j) => update[u.index(i - npiv, j)],
-                        };
-                        let want = full[i + j * n];
-                        let error = (got.to_f64() - want).abs();
-                        assert!(
-                            error <= bound * (1.0 + want.abs()),
-                            "{size:?} {mode:?} ({i},{j})"
-                        );
-                    }
-                }
+                check(size, (&panel, &update), &full);
             }
         }
     }
@@ -131,48 +135,64 @@ fn bits<T: Real>(size: (usize, usize, usize), panel: &[T], update: &[T]) -> Vec<
     out
 }
 
-#[test]
-fn tiles_of_any_height_give_the_bits_of_the_whole() {
-    fn body<T: Real>(isa: Isa) {
-        for size in FRONTS {
-            let (npiv, nupd, block) = size;
-            let mode = UpdateMode::Accumulate;
-            let mut ws = Workspace::<T>::with_isa(block, isa);
-            let Front { panel, update, .. } = front::<T>(size, mode);
-            let (mut p, mut u) = (panel.clone(), update.clone());
-            partial_cholesky(&mut p, &mut u, (npiv, nupd), block, mode, &mut ws).unwrap();
-            let want = bits(size, &p, &u);
-            for height in [5, 32, 128] {
-                let (mut p, mut u) = (panel.clone(), update.clone());
-                let f = FrontMut::new(p.as_mut_ptr(), u.as_mut_ptr(), npiv, nupd, block);
-                let tiles = |rows: std::ops::Range<usize>| {
-                    // last tile first: the order among tiles must not matter
-                    let end = rows.end;
-                    rows.step_by(height)
-                        .map(move |r| r..end.min(r + height))
-                        .rev()
-                };
-                // SAFETY: the pieces run one after another in an admissible order.
-                unsafe {
-                    for b in 0..f.panel_layout().blocks() {
-                        for r in tiles(f.panel_rows(b)) {
-                            f.update_panel_tile(b, r, &mut ws);
-                        }
-                        f.factor_diagonal(b, &mut ws).unwrap();
-                        for r in tiles(f.rows_below_diagonal(b)) {
-                            f.solve_panel_tile(b, r, &mut ws);
-                        }
-                    }
-                    for c in (0..f.update_layout().blocks()).rev() {
-                        for r in tiles(f.update_rows(c)) {
-                            f.update_trailing_tile(c, r, mode, &mut ws);
-                        }
-                    }
+/// Eliminates in steps, every piece cut into ranges of `cut` micropanels, the last first.
+fn eliminate_in_steps<T: Real>(
+    (npiv, nupd, block): (usize, usize, usize),
+    (panel, update): (&mut [T], &mut [T]),
+    (mode, isa, cut): (UpdateMode, Isa, usize),
+) -> Result<(), PivotFailure> {
+    let nan = T::from_f64(f64::NAN);
+    let mut packed = vec![nan; packed_len::<T>(npiv, nupd, block, isa)];
+    let f = FrontMut::new(panel.as_mut_ptr(), update.as_mut_ptr(), npiv, nupd, block);
+    let steps = Steps::new(f, packed.as_mut_ptr(), isa);
+    let ranges = |count: usize| {
+        let all = (0..count).step_by(cut);
+        all.map(move |p| p..count.min(p + cut)).rev()
+    };
+    for step in 0..steps.count() {
+        let count = steps.micropanels(step);
+        let mode = if step == 0 {
+            mode
+        } else {
+            UpdateMode::Accumulate
+        };
+        // SAFETY: the pieces run one after another in an admissible order.
+        unsafe {
+            steps.factor_diagonal(step)?;
+            ranges(count).for_each(|p| steps.solve(step, p));
+            for p in ranges(count) {
+                for q in ranges(p.end) {
+                    steps.update(step, p.clone(), q, mode);
                 }
-                assert!(
-                    bits(size, &p, &u) == want,
-                    "{isa:?} {size:?} in tiles of {height}"
-                );
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn steps_in_any_cut_give_the_same_bits_and_eliminate() {
+    fn body<T: Real>(isa: Isa) {
+        let more = [(300, 77, 64), (513, 30, 100), (90, 20, 300), (530, 150, 250)];
+        // Without pivots there are no steps.
+        for size in FRONTS.into_iter().skip(2).chain(more) {
+            for mode in [UpdateMode::Accumulate, UpdateMode::Overwrite] {
+                let (npiv, nupd, _) = size;
+                let Front {
+                    panel,
+                    update,
+                    mut full,
+                } = front::<T>(size, mode);
+                eliminate_naively(&mut full, npiv + nupd, npiv);
+                let mut first = None;
+                for cut in [1000, 1, 5] {
+                    let (mut p, mut u) = (panel.clone(), update.clone());
+                    eliminate_in_steps(size, (&mut p, &mut u), (mode, isa, cut)).unwrap();
+                    check(size, (&p, &u), &full);
+                    let bits = bits(size, &p, &u);
+                    let first = first.get_or_insert_with(|| bits.clone());
+                    assert!(*first == bits, "{isa:?} {size:?} {mode:?} cut {cut}");
+                }
             }
         }
     }
@@ -193,10 +213,15 @@ fn a_bad_pivot_is_counted_from_the_front_s_first() {
             } = front::<T>((npiv, nupd, block), mode);
             let p = BlockColumns::panel(npiv, nupd, block);
             panel[p.index(at, at)] = T::from_f64(-1000.0);
-            let e = partial_cholesky(&mut panel, &mut update, (npiv, nupd), block, mode, &mut ws)
-                .unwrap_err();
-            assert_eq!(e.index, at);
-            assert!(e.value <= -1000.0);
+            let (mut q, mut v) = (panel.clone(), update.clone());
+            let size = (npiv, nupd, block);
+            let whole =
+                partial_cholesky(&mut panel, &mut update, (npiv, nupd), block, mode, &mut ws);
+            let steps = eliminate_in_steps(size, (&mut q, &mut v), (mode, isa, 3));
+            for e in [whole.unwrap_err(), steps.unwrap_err()] {
+                assert_eq!(e.index, at);
+                assert!(e.value <= -1000.0);
+            }
         }
     }
     everywhere!(body);
