@@ -9,8 +9,7 @@ use std::time::Instant;
 
 use tamarack_dense::{
     BlockColumns, FrontMut, Isa, PanelRef, Real, Steps, UpdateMode, Workspace, gemm_nt, packed_len,
-    partial_cholesky, potrf,
-    syrk_lower, trsm_right_lower_transposed,
+    partial_cholesky, potrf, syrk_lower, trsm_right_lower_transposed,
 };
 
 /// Least mean seconds of `f`, each call after an untimed `before`, from 60 samples of at least

@@ -239,10 +239,7 @@ fn column<T: Real>(f: &FrontMut<T>, j: usize) -> (*mut T, usize, usize) {
 
 /// Left-looking by `NR` columns: each microtile is loaded once, updated by all columns of the
 /// block before it, factored or solved in registers, and stored to the panel and to the packed copy.
-unsafe fn factor_diagonal<S: Simd>(
-    f: FrontMut<S::T>,
-    s: &Step<S::T>,
-) -> Result<(), PivotFailure> {
+unsafe fn factor_diagonal<S: Simd>(f: FrontMut<S::T>, s: &Step<S::T>) -> Result<(), PivotFailure> {
     let mut j = 0;
     while j < s.width {
         let (c, ldc, left) = column(&f, s.first + j);

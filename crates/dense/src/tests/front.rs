@@ -173,7 +173,12 @@ fn eliminate_in_steps<T: Real>(
 #[test]
 fn steps_in_any_cut_give_the_same_bits_and_eliminate() {
     fn body<T: Real>(isa: Isa) {
-        let more = [(300, 77, 64), (513, 30, 100), (90, 20, 300), (530, 150, 250)];
+        let more = [
+            (300, 77, 64),
+            (513, 30, 100),
+            (90, 20, 300),
+            (530, 150, 250),
+        ];
         // Without pivots there are no steps.
         for size in FRONTS.into_iter().skip(2).chain(more) {
             for mode in [UpdateMode::Accumulate, UpdateMode::Overwrite] {
