@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use tamarack_dense::{
     BlockColumns, FrontMut, Isa, PanelRef, Real, Steps, UpdateMode, Workspace, gemm_nt, packed_len,
-    partial_cholesky, potrf, syrk_lower, trsm_right_lower_transposed,
+    partial_cholesky, potrf, rhs_stride, syrk_lower, trsm_right_lower_transposed,
 };
 
 /// Least mean seconds of `f`, each call after an untimed `before`, from 60 samples of at least
@@ -331,27 +331,20 @@ fn substitution<T: Real>(bench: &Bench) {
         let small = T::from_f64(1.0 / (npiv + nupd) as f64);
         l.iter_mut().for_each(|x| *x = *x * small);
         (0..npiv).for_each(|j| l[layout.index(j, j)] = T::ONE);
-        let mut ws = Workspace::<T>::new(block);
-        let p = PanelRef::new(&l, npiv, nupd, block);
-        for nrhs in [1, 4, 16, 64] {
-            let (mut x, mut y) = (numbers::<T>(npiv * nrhs), numbers::<T>(nupd * nrhs));
-            let (x, y) = ((x.as_mut_ptr(), npiv), (y.as_mut_ptr(), nupd));
+        let isa = Isa::detect();
+        let p = PanelRef::new(&l, npiv, nupd, block, isa);
+        for nrhs in [1, 4, 16] {
+            let stride = rhs_stride::<T>(nrhs, isa);
+            let mut w = numbers::<T>((npiv + nupd) * stride);
+            let w = w.as_mut_ptr();
             let half = (npiv * (npiv + 2 * nupd) * nrhs) as f64;
             let stored = (npiv * (npiv + 1) / 2 + npiv * nupd) * size_of::<T>();
-            // SAFETY: sizes as allocated.
-            let forward = || unsafe {
-                p.forward_diagonal(x, nrhs, &mut ws);
-                p.forward_update(0..nupd, (x.0, x.1), y, nrhs, &mut ws);
-            };
             let what = |d| format!("solve {d} ({npiv},{nupd}) rhs {nrhs}, {stored} B");
+            // SAFETY: sizes as allocated.
+            let forward = || unsafe { p.forward(w, stride) };
             bench.line::<T>(&what("fwd"), half, || time(LEAST, || (), forward), None);
             // SAFETY: sizes as allocated.
-            let backward = || unsafe {
-                for b in 0..layout.blocks() {
-                    p.backward_update(b, x, (y.0, y.1), nrhs, &mut ws);
-                }
-                p.backward_diagonal(x, nrhs, &mut ws);
-            };
+            let backward = || unsafe { p.backward(w, stride) };
             bench.line::<T>(&what("bwd"), half, || time(LEAST, || (), backward), None);
         }
         black_box(&l);

@@ -19,6 +19,7 @@ mod steps;
 mod substitution;
 mod tile;
 mod vector;
+mod vectors;
 mod workspace;
 
 #[cfg(test)]
@@ -29,6 +30,6 @@ pub use front::{FrontMut, is_small, partial_cholesky};
 pub use layout::BlockColumns;
 pub use real::{Isa, Real};
 pub use steps::{Steps, packed_len};
-pub use substitution::PanelRef;
+pub use substitution::{MAX_RHS, PanelRef, rhs_stride};
 pub use tile::UpdateMode;
 pub use workspace::{Workspace, workspace_bytes};

@@ -1,36 +1,56 @@
 //! Forward and backward substitution with the factor panel of a front.
 //!
 //! With `L = [L11; L21]` the panel in [`BlockColumns`] (L11 lower triangular of order `npiv`, L21
-//! `nupd × npiv`), right-hand sides column-major:
+//! `nupd × npiv`) and `w = [x; y]` the front's rows of the right-hand sides:
 //!
-//! * forward: `x ← L11⁻¹ x` ([`forward_diagonal`](PanelRef::forward_diagonal)), then
-//!   `y ← y − L21 x` ([`forward_update`](PanelRef::forward_update));
-//! * backward: `x ← x − L21ᵀ y` ([`backward_update`](PanelRef::backward_update)), then
-//!   `x ← L11⁻ᵀ x` ([`backward_diagonal`](PanelRef::backward_diagonal)).
+//! * forward: `x ← L11⁻¹ x`, then `y ← y − L21 x`;
+//! * backward: `x ← L11⁻ᵀ (x − L21ᵀ y)`.
 //!
-//! Invariant: an entry of y depends, bit for bit, on its row of L and on x only, not on the row
-//! range it is computed in; the x of a block column on that block column and y only.
-//! Limit: with one right-hand side every number of L is read once for 2 flops, so memory bandwidth
-//! (8 columns at a time, so that y costs a quarter of the traffic of L in cache); with more of them
-//! forward is the blocked product and backward holds 4 × 4 inner products in registers.
+//! Right-hand sides stand row by row: row i at `w + i·stride`, where `stride` is 1 for one
+//! right-hand side, else what [`rhs_stride`] says. A panel is gone through once, 8 or 16 columns
+//! at a time with everything below them, in the order (or the reverse order) in which it lies in
+//! memory; or in pieces, a block column at a time, for several threads.
+//!
+//! Invariant: an entry of w depends, bit for bit, on its row or column of L and on w only, not on the
+//! pieces. Limit: with one right-hand side every number of L is read once for 2 flops, so memory
+//! bandwidth; with 16 of them, 4 flops a byte.
 
 use std::ops::Range;
 
-use crate::product::{PanelRows, Plain, PlainMut, Shape, product};
 use crate::real::with_isa;
-use crate::simd::Simd;
-use crate::vector::{Dots, Gemv, Triangle};
-use crate::workspace::{Buffers, KC, RHS};
-use crate::{BlockColumns, Real, UpdateMode, Workspace};
+use crate::simd::{Op, Simd};
+use crate::vectors::Strided;
+use crate::{BlockColumns, Isa, Real, vector, vectors};
 
 /// Order of the triangles solved one number after another.
 const STEP: usize = 8;
+
+/// Columns that rows below are updated with at a time, for several right-hand sides.
+const WIDE: usize = 16;
+
+/// Right-hand sides taken together at most.
+pub const MAX_RHS: usize = 16;
+
+/// Distance of rows that substitution needs for so many right-hand sides (1 to [`MAX_RHS`]); the
+/// numbers between must be finite, and zeros are best.
+pub fn rhs_stride<T: Real>(nrhs: usize, isa: Isa) -> usize {
+    if nrhs <= 1 {
+        return 1;
+    }
+    let lanes = with_isa!(isa, T, lanes());
+    nrhs.div_ceil(lanes).next_power_of_two() * lanes
+}
+
+fn lanes<S: Simd>() -> usize {
+    S::LANES
+}
 
 /// The final factor panel of a front, for substitution.
 #[derive(Clone, Copy, Debug)]
 pub struct PanelRef<'a, T> {
     values: &'a [T],
     layout: BlockColumns,
+    isa: Isa,
 }
 
 impl<'a, T: Real> PanelRef<'a, T> {
@@ -38,13 +58,22 @@ impl<'a, T: Real> PanelRef<'a, T> {
     ///
     /// # Panics
     /// If `values` is shorter than its layout.
-    pub fn new(values: &'a [T], npiv: usize, nupd: usize, block: usize) -> Self {
+    pub fn new(values: &'a [T], npiv: usize, nupd: usize, block: usize, isa: Isa) -> Self {
         let layout = BlockColumns::panel(npiv, nupd, block.max(1));
         assert!(
             values.len() >= layout.len(),
             "panel is too short for its front"
         );
-        Self { values, layout }
+        let isa = if isa.is_available() {
+            isa
+        } else {
+            Isa::Portable
+        };
+        Self {
+            values,
+            layout,
+            isa,
+        }
     }
 
     /// Layout of the panel.
@@ -52,229 +81,267 @@ impl<'a, T: Real> PanelRef<'a, T> {
         self.layout
     }
 
-    /// `x ← L11⁻¹ x`; x is `npiv × nrhs`, column-major with leading dimension `x.1 >= npiv`.
+    /// Forward substitution with the whole front: `w` has all its rows.
     ///
     /// # Safety
-    /// `x` is valid for that size and nothing else uses it meanwhile.
-    pub unsafe fn forward_diagonal(&self, x: (*mut T, usize), nrhs: usize, ws: &mut Workspace<T>) {
-        let (isa, buf) = (ws.isa(), ws.buffers());
+    /// `w` is valid for `npiv + nupd` rows, and nothing else uses it meanwhile.
+    pub unsafe fn forward(&self, w: *mut T, stride: usize) {
+        let l = self.layout;
         // SAFETY: the caller's contract.
-        unsafe { with_isa!(isa, T, forward_diagonal(*self, &buf, x, nrhs)) }
+        unsafe { self.run(w, stride, Piece::Forward(0..l.blocks(), l.rows)) }
     }
 
-    /// `y ← y − L21 x` in the rows `rows` of y (within `0..nupd`); x is `npiv × nrhs`, y
-    /// `nupd × nrhs`, both column-major with their leading dimensions; `y.0` is row 0.
+    /// `x ← L⁻¹ x` in the rows of block column `b`: those of its diagonal block.
     ///
     /// # Safety
-    /// `x` and `y` are valid for those sizes and do not overlap; no one writes to x and no one
-    /// else touches these rows of y meanwhile. Disjoint ranges may run at the same time.
-    pub unsafe fn forward_update(
-        &self,
-        rows: Range<usize>,
-        x: (*const T, usize),
-        y: (*mut T, usize),
-        nrhs: usize,
-        ws: &mut Workspace<T>,
-    ) {
-        let (isa, buf) = (ws.isa(), ws.buffers());
-        let (npiv, m) = (self.layout.cols, rows.len());
-        let (row, y) = (npiv + rows.start, (y.0.wrapping_add(rows.start), y.1));
+    /// As [`forward`](Self::forward), for these rows.
+    pub unsafe fn forward_diagonal(&self, b: usize, w: *mut T, stride: usize) {
+        let end = b * self.layout.block + self.layout.width(b);
         // SAFETY: the caller's contract.
-        unsafe { with_isa!(isa, T, subtract(*self, &buf, (row, m), 0..npiv, x, y, nrhs)) }
+        unsafe { self.run(w, stride, Piece::Forward(b..b + 1, end)) }
     }
 
-    /// `x_b ← x_b − (block column b of L21)ᵀ y`, where `x_b` are the rows of x that belong to the
-    /// pivots of block column `b`; sizes as in [`forward_update`](Self::forward_update), `x.0` is
-    /// row 0 of x. For the whole of x, run all block columns, in any order.
+    /// Subtracts the products of block column `b` and its rows of w from the rows `rows` of w,
+    /// which are below the diagonal block.
     ///
     /// # Safety
-    /// `x` and `y` are valid for their sizes and do not overlap; no one writes to y and no one
-    /// else touches these rows of x meanwhile. Different block columns may run at the same time.
-    pub unsafe fn backward_update(
+    /// `w` is valid for the front's rows; no one writes to those of the block column, and no one
+    /// else uses `rows` meanwhile. Disjoint ranges may run at the same time.
+    pub unsafe fn forward_rows(&self, b: usize, rows: Range<usize>, w: *mut T, stride: usize) {
+        // SAFETY: the caller's contract.
+        unsafe { self.run(w, stride, Piece::Rows(b, rows)) }
+    }
+
+    /// Backward substitution with the whole front: `w` has all its rows.
+    ///
+    /// # Safety
+    /// As [`forward`](Self::forward).
+    pub unsafe fn backward(&self, w: *mut T, stride: usize) {
+        let l = self.layout;
+        // SAFETY: the caller's contract.
+        unsafe { self.run(w, stride, Piece::Backward(0..l.blocks(), l.rows)) }
+    }
+
+    /// Subtracts from rows `columns` of w, pivots of block column `b`, the products of those columns
+    /// of L, below the diagonal block, with w.
+    ///
+    /// # Safety
+    /// `w` is valid for the front's rows; no one writes to those below the block column, and no one
+    /// else uses the rows `columns` meanwhile. Disjoint ranges may run at the same time.
+    pub unsafe fn backward_columns(
         &self,
         b: usize,
-        x: (*mut T, usize),
-        y: (*const T, usize),
-        nrhs: usize,
-        ws: &mut Workspace<T>,
+        columns: Range<usize>,
+        w: *mut T,
+        stride: usize,
     ) {
-        let l = self.layout;
-        let first = b * l.block;
-        let rows = (l.cols, l.rows - l.cols);
-        let x = (x.0.wrapping_add(first), x.1);
-        let columns = first..first + l.width(b);
         // SAFETY: the caller's contract.
-        unsafe {
-            with_isa!(
-                ws.isa(),
-                T,
-                subtract_transposed(*self, rows, columns, x, y, nrhs)
-            )
-        }
+        unsafe { self.run(w, stride, Piece::Columns(b, columns)) }
     }
 
-    /// `x ← L11⁻ᵀ x`; x as in [`forward_diagonal`](Self::forward_diagonal).
+    /// `x ← L⁻ᵀ x` in the rows of block column `b`.
     ///
     /// # Safety
     /// As [`forward_diagonal`](Self::forward_diagonal).
-    pub unsafe fn backward_diagonal(&self, x: (*mut T, usize), nrhs: usize, ws: &mut Workspace<T>) {
+    pub unsafe fn backward_diagonal(&self, b: usize, w: *mut T, stride: usize) {
+        let end = b * self.layout.block + self.layout.width(b);
         // SAFETY: the caller's contract.
-        unsafe { with_isa!(ws.isa(), T, backward_diagonal(*self, x, nrhs)) }
+        unsafe { self.run(w, stride, Piece::Backward(b..b + 1, end)) }
     }
 
-    /// Entry `(i, j)` and the leading dimension there; j may be 0 in an empty panel.
-    fn at(&self, i: usize, j: usize) -> (*const T, usize) {
-        let at = self.layout.index(i, j);
-        (
-            self.values.as_ptr().wrapping_add(at),
-            self.layout.height(j / self.layout.block),
-        )
+    unsafe fn run(&self, w: *mut T, stride: usize, piece: Piece) {
+        // SAFETY: the caller's contract.
+        unsafe { with_isa!(self.isa, T, run(*self, w, stride, piece)) }
+    }
+
+    /// Entry `(i, j)` and the leading dimension there, in block column `b`.
+    #[inline(always)]
+    fn at(&self, b: usize, i: usize, j: usize) -> (*const T, usize) {
+        let (l, top) = (&self.layout, b * self.layout.block);
+        let height = l.height(b);
+        let at = l.offset(b) + (j - top) * height + (i - top);
+        (self.values.as_ptr().wrapping_add(at), height)
     }
 }
 
-/// Columns `range`, cut at block columns and then by [`STEP`].
-fn steps(l: BlockColumns, range: Range<usize>) -> impl DoubleEndedIterator<Item = (usize, usize)> {
-    (range.start / l.block..range.end.div_ceil(l.block)).flat_map(move |b| {
-        let (start, end) = (
-            range.start.max(b * l.block),
-            range.end.min((b + 1) * l.block),
-        );
-        (start..end)
-            .step_by(STEP)
-            .map(move |j| (j, STEP.min(end - j)))
+/// What to do with a panel.
+#[derive(Clone)]
+enum Piece {
+    /// Block columns, and the end of the rows that they reach.
+    Forward(Range<usize>, usize),
+    Rows(usize, Range<usize>),
+    Backward(Range<usize>, usize),
+    Columns(usize, Range<usize>),
+}
+
+unsafe fn run<S: Simd>(panel: PanelRef<'_, S::T>, w: *mut S::T, stride: usize, piece: Piece) {
+    // SAFETY: the caller's contract, passed on.
+    unsafe {
+        if stride == 1 {
+            return S::vectorize(One::<S> { panel, w, piece });
+        }
+        match stride / S::LANES {
+            1 => S::vectorize(Several::<S, 1> { panel, w, piece }),
+            2 => S::vectorize(Several::<S, 2> { panel, w, piece }),
+            4 => S::vectorize(Several::<S, 4> { panel, w, piece }),
+            _ => debug_assert!(false, "not a stride of `rhs_stride`"),
+        }
+    }
+}
+
+/// Columns of a range in pieces of `step`: start and number.
+#[inline(always)]
+fn pieces(range: Range<usize>, step: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> {
+    let count = range.len().div_ceil(step);
+    (0..count).map(move |p| {
+        let j = range.start + p * step;
+        (j, step.min(range.end - j))
     })
 }
 
-unsafe fn forward_diagonal<S: Simd>(
-    p: PanelRef<'_, S::T>,
-    buf: &Buffers<S::T>,
-    (x, ldx): (*mut S::T, usize),
-    nrhs: usize,
-) {
-    let l = p.layout;
-    for b in 0..l.blocks() {
-        let (start, end) = (b * l.block, b * l.block + l.width(b));
-        // SAFETY: offsets stay within x; rows written lie below those read.
-        unsafe {
-            for (j, n) in steps(l, start..end) {
-                let (a, lda) = p.at(j, j);
-                let x0 = x.add(j);
-                S::vectorize(Triangle::<S> {
-                    n,
-                    l: a,
-                    ldl: lda,
-                    x: x0,
-                    ldx,
-                    nrhs,
-                    backward: false,
-                });
-                let (row, below) = (j + n, end - j - n);
-                let (from, to) = ((x0.cast_const(), ldx), (x.wrapping_add(row), ldx));
-                subtract::<S>(p, buf, (row, below), j..j + n, from, to, nrhs);
-            }
-            let (from, to) = ((x.add(start).cast_const(), ldx), (x.wrapping_add(end), ldx));
-            subtract::<S>(p, buf, (end, l.cols - end), start..end, from, to, nrhs);
-        }
-    }
+/// Columns of a block column.
+#[inline(always)]
+fn columns_of(l: &BlockColumns, b: usize) -> Range<usize> {
+    let top = b * l.block;
+    top..top + l.width(b)
 }
 
-unsafe fn backward_diagonal<S: Simd>(
-    p: PanelRef<'_, S::T>,
-    (x, ldx): (*mut S::T, usize),
-    nrhs: usize,
-) {
-    let npiv = p.layout.cols;
-    for (j, n) in steps(p.layout, 0..npiv).rev() {
-        let (a, lda) = p.at(j, j);
-        let row = j + n;
-        // SAFETY: offsets stay within x; rows written lie above those read.
-        unsafe {
-            let (x0, below) = (x.add(j), (x.wrapping_add(row).cast_const(), ldx));
-            subtract_transposed::<S>(p, (row, npiv - row), j..row, (x0, ldx), below, nrhs);
-            S::vectorize(Triangle::<S> {
-                n,
-                l: a,
-                ldl: lda,
-                x: x0,
-                ldx,
-                nrhs,
-                backward: true,
-            });
-        }
-    }
+/// One right-hand side.
+struct One<'a, S: Simd> {
+    panel: PanelRef<'a, S::T>,
+    w: *mut S::T,
+    piece: Piece,
 }
 
-/// `y ← y − L[row .. row + m, columns]·x`.
-unsafe fn subtract<S: Simd>(
-    p: PanelRef<'_, S::T>,
-    buf: &Buffers<S::T>,
-    (row, m): (usize, usize),
-    columns: Range<usize>,
-    (x, ldx): (*const S::T, usize),
-    (y, ldy): (*mut S::T, usize),
-    nrhs: usize,
-) {
-    if m == 0 {
-        return;
-    }
-    if nrhs == 1 {
-        for (j, n) in steps(p.layout, columns.clone()) {
-            let (l, ldl) = p.at(row, j);
-            let x = x.wrapping_add(j - columns.start);
-            // SAFETY: the panel has these rows and columns, x and y as the caller says.
-            unsafe { Gemv::<S>::call(m, n, (l, ldl), x, y) }
-        }
-        return;
-    }
-    for r in (0..nrhs).step_by(RHS) {
-        let n = RHS.min(nrhs - r);
-        for first in columns.clone().step_by(KC) {
-            let k = KC.min(columns.end - first);
-            let a = PanelRows {
-                panel: p.values.as_ptr(),
-                layout: p.layout,
-                row,
-                first,
-            };
-            // SAFETY: `rhs` holds RHS × KC numbers; the rest as above.
-            unsafe {
-                for l in 0..k {
-                    for j in 0..n {
-                        *buf.rhs.add(j + l * n) = *x.add(first - columns.start + l + (r + j) * ldx);
+impl<S: Simd> Op for One<'_, S> {
+    type Out = ();
+    #[inline(always)]
+    unsafe fn run(self) {
+        let Self { panel, w, piece } = self;
+        let l = panel.layout;
+        // SAFETY: the callers of `PanelRef`'s methods vouch for w; the panel has these entries.
+        unsafe {
+            match piece {
+                Piece::Forward(blocks, end) => {
+                    for b in blocks {
+                        for (j, n) in pieces(columns_of(&l, b), STEP) {
+                            vector::solve::<S>(n, panel.at(b, j, j), w.add(j));
+                            let (row, x) = (j + n, w.add(j));
+                            let below = panel.at(b, row, j);
+                            vector::subtract::<S>(end - row, n, below, x, w.add(row));
+                        }
                     }
                 }
-                let shape = Shape {
-                    m,
-                    n,
-                    k,
-                    kc: KC,
-                    lower: None,
-                };
-                let (b, c) = (
-                    Plain(buf.rhs.cast_const(), n),
-                    PlainMut(y.add(r * ldy), ldy),
-                );
-                product::<S>(buf, shape, a, b, c, UpdateMode::Accumulate);
+                Piece::Rows(b, rows) => {
+                    for (j, n) in pieces(columns_of(&l, b), STEP) {
+                        let a = panel.at(b, rows.start, j);
+                        vector::subtract::<S>(rows.len(), n, a, w.add(j), w.add(rows.start));
+                    }
+                }
+                Piece::Backward(blocks, end) => {
+                    for b in blocks.rev() {
+                        for (j, n) in pieces(columns_of(&l, b), STEP).rev() {
+                            let (row, x) = (j + n, w.add(j));
+                            let below = panel.at(b, row, j);
+                            vector::subtract_transposed::<S>(end - row, n, below, w.add(row), x);
+                            vector::solve_transposed::<S>(n, panel.at(b, j, j), x);
+                        }
+                    }
+                }
+                Piece::Columns(b, columns) => {
+                    let row = columns_of(&l, b).end;
+                    for (j, n) in pieces(columns, STEP) {
+                        let (a, m) = (panel.at(b, row, j), l.rows - row);
+                        vector::subtract_transposed::<S>(m, n, a, w.add(row), w.add(j));
+                    }
+                }
             }
         }
     }
 }
 
-/// `x ← x − L[row .. row + m, columns]ᵀ·y`; `x` begins at the row of the first of the columns.
-unsafe fn subtract_transposed<S: Simd>(
-    p: PanelRef<'_, S::T>,
-    (row, m): (usize, usize),
-    columns: Range<usize>,
-    (x, ldx): (*mut S::T, usize),
-    y: (*const S::T, usize),
-    nrhs: usize,
-) {
-    if m == 0 {
-        return;
+/// Several right-hand sides, `V` vectors of them.
+struct Several<'a, S: Simd, const V: usize> {
+    panel: PanelRef<'a, S::T>,
+    w: *mut S::T,
+    piece: Piece,
+}
+
+impl<S: Simd, const V: usize> Several<'_, S, V> {
+    /// Row `i` of the right-hand sides.
+    #[inline(always)]
+    fn row(&self, i: usize) -> *mut S::T {
+        self.w.wrapping_add(i * V * S::LANES)
     }
-    for (j, n) in steps(p.layout, columns.clone()) {
-        let x = x.wrapping_add(j - columns.start);
-        // SAFETY: the panel has these rows and columns, x and y as the caller says.
-        unsafe { Dots::<S>::call(m, (n, nrhs), p.at(row, j), y, (x, ldx)) }
+
+    /// Rows `rows` −= L·x for the `n` columns from `j` on, in block column `b`.
+    #[inline(always)]
+    unsafe fn subtract(&self, b: usize, rows: Range<usize>, (j, n): (usize, usize)) {
+        let (p, ld) = self.panel.at(b, rows.start, j);
+        let a = Strided {
+            p,
+            row: 1,
+            column: ld,
+        };
+        let y = self.row(rows.start);
+        // SAFETY: the callers of `PanelRef`'s methods vouch for w.
+        unsafe { vectors::subtract::<S, V>(rows.len(), n, a, self.row(j), y) }
+    }
+
+    /// The `n` rows from `j` on −= Lᵀ·y for the rows `rows` of L, in block column `b`.
+    #[inline(always)]
+    unsafe fn subtract_transposed(&self, b: usize, rows: Range<usize>, (j, n): (usize, usize)) {
+        let (p, ld) = self.panel.at(b, rows.start, j);
+        let a = Strided {
+            p,
+            row: ld,
+            column: 1,
+        };
+        let y = self.row(rows.start);
+        // SAFETY: the callers of `PanelRef`'s methods vouch for w.
+        unsafe { vectors::subtract::<S, V>(n, rows.len(), a, y, self.row(j)) }
+    }
+}
+
+impl<S: Simd, const V: usize> Op for Several<'_, S, V> {
+    type Out = ();
+    #[inline(always)]
+    unsafe fn run(self) {
+        let (panel, l) = (self.panel, self.panel.layout);
+        // SAFETY: as above.
+        unsafe {
+            match self.piece.clone() {
+                Piece::Forward(blocks, end) => {
+                    for b in blocks {
+                        for (j, n) in pieces(columns_of(&l, b), WIDE) {
+                            for (t, k) in pieces(j..j + n, STEP) {
+                                vectors::solve::<S, V>(k, panel.at(b, t, t), self.row(t), false);
+                                self.subtract(b, t + k..j + n, (t, k));
+                            }
+                            self.subtract(b, j + n..end, (j, n));
+                        }
+                    }
+                }
+                Piece::Rows(b, rows) => {
+                    for columns in pieces(columns_of(&l, b), WIDE) {
+                        self.subtract(b, rows.clone(), columns);
+                    }
+                }
+                Piece::Backward(blocks, end) => {
+                    for b in blocks.rev() {
+                        for (j, n) in pieces(columns_of(&l, b), STEP).rev() {
+                            self.subtract_transposed(b, j + n..end, (j, n));
+                            vectors::solve::<S, V>(n, panel.at(b, j, j), self.row(j), true);
+                        }
+                    }
+                }
+                Piece::Columns(b, columns) => {
+                    let row = columns_of(&l, b).end;
+                    for columns in pieces(columns, STEP) {
+                        self.subtract_transposed(b, row..l.rows, columns);
+                    }
+                }
+            }
+        }
     }
 }

@@ -20,9 +20,6 @@ const NC: usize = 384;
 /// Least width of the block that a panel solve keeps packed.
 pub(crate) const SOLVE_COLUMNS: usize = 128;
 
-/// Right-hand sides taken together by substitution.
-pub(crate) const RHS: usize = 32;
-
 /// Memory of 64-byte alignment, zeroed when made.
 struct Aligned<T> {
     ptr: NonNull<T>,
@@ -81,7 +78,7 @@ impl Sizes {
     }
 
     fn total(&self) -> usize {
-        self.a + self.b + self.solve + self.solve_columns + RHS * KC
+        self.a + self.b + self.solve + self.solve_columns
     }
 }
 
@@ -96,8 +93,6 @@ pub(crate) struct Buffers<T> {
     pub x: *mut T,
     /// Reciprocals of a diagonal: `solve_columns`.
     pub inverse: *mut T,
-    /// Transposed right-hand sides: `RHS × KC`.
-    pub rhs: *mut T,
     pub mc: usize,
     pub nc: usize,
     pub solve_columns: usize,
@@ -151,7 +146,6 @@ impl<T: Real> Workspace<T> {
                 b: p.add(a),
                 x: p.add(a + b),
                 inverse: p.add(a + b + solve),
-                rhs: p.add(a + b + solve + solve_columns),
                 mc,
                 nc: NC,
                 solve_columns,
