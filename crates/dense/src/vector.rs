@@ -140,12 +140,13 @@ pub(crate) unsafe fn subtract_transposed<S: Simd>(
 pub(crate) unsafe fn solve<S: Simd>(n: usize, (l, ldl): (*const S::T, usize), x: *mut S::T) {
     // SAFETY: the caller's contract.
     unsafe {
-        let mut v = [S::T::ZERO; 8];
+        let (mut v, mut inverse) = ([S::T::ZERO; 8], [S::T::ZERO; 8]);
         for j in 0..n {
             v[j] = *x.add(j);
+            inverse[j] = S::T::ONE / *l.add(j * (ldl + 1)); // not in the chain of pivots
         }
         for j in 0..n {
-            v[j] = v[j] / *l.add(j * (ldl + 1));
+            v[j] = v[j] * inverse[j];
             for i in j + 1..n {
                 v[i] = v[i] - *l.add(i + j * ldl) * v[j];
             }
@@ -168,12 +169,19 @@ pub(crate) unsafe fn solve_transposed<S: Simd>(
 ) {
     // SAFETY: the caller's contract.
     unsafe {
+        let (mut v, mut inverse) = ([S::T::ZERO; 8], [S::T::ZERO; 8]);
+        for j in 0..n {
+            v[j] = *x.add(j);
+            inverse[j] = S::T::ONE / *l.add(j * (ldl + 1));
+        }
         for j in (0..n).rev() {
-            let mut v = *x.add(j);
-            for i in j + 1..n {
-                v = v - *l.add(i + j * ldl) * *x.add(i);
+            v[j] = v[j] * inverse[j];
+            for i in 0..j {
+                v[i] = v[i] - *l.add(j + i * ldl) * v[j];
             }
-            *x.add(j) = v / *l.add(j * (ldl + 1));
+        }
+        for j in 0..n {
+            *x.add(j) = v[j];
         }
     }
 }

@@ -14,6 +14,7 @@ mod mixed;
 mod plan;
 mod refine;
 mod residual;
+mod rows;
 mod substitution;
 mod workspace;
 

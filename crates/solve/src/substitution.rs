@@ -2,24 +2,31 @@
 //!
 //! `L y = P b` from the leaves up, `Lᵀ (P x) = y` from the roots down. Subtrees go to single
 //! threads; above them, where panels are large, all threads share each panel by tiles of its rows
-//! (forward) or by block columns (backward), so that every number is computed by one task in one
-//! order. Bytes: every entry of L is read once in each direction for a chunk of right-hand sides;
-//! for one right-hand side that is the limit.
+//! (forward) or by groups of its columns (backward), so that every number is computed by one task in
+//! one order. Right-hand sides stand row by row, those of one unknown together. Bytes: every entry
+//! of L is read once in each direction for a chunk of right-hand sides; for one right-hand side that
+//! is the limit.
 
-use tamarack_dense::PanelRef;
-use tamarack_numeric::{NumericFactor, Value};
+use std::ops::Range;
+
+use tamarack_dense::{Isa, PanelRef, rhs_stride};
+use tamarack_numeric::{NumericFactor, Team, Value};
 use tamarack_sparse::Scalar;
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::error::{SolveError, check_len};
 use crate::plan::{Substitution, Tree};
+use crate::rows;
 use crate::workspace::{Members, SolveWorkspace};
 
-/// Rows of a panel that are one task.
-const TILE_ROWS: usize = 256;
+/// Entries of a block column that are worth a task: below, a second thread does not pay.
+const TASK_ENTRIES: usize = 1 << 14;
 
-/// Panels above the subtrees with fewer entries are not worth sharing.
-const SHARED_PANEL: usize = 1 << 16;
+/// Columns whose inner products are one task: the columns that a kernel takes together.
+const TASK_COLUMNS: usize = 8;
+
+/// Rows that are brought into elimination order, or back, by one task.
+const COPY_ROWS: usize = 1 << 14;
 
 /// `x ← A⁻¹ x` for `nrhs` right-hand sides: `x` is `n × nrhs`, column-major, user order. It may be
 /// in another precision than the factor.
@@ -45,35 +52,29 @@ pub fn solve<T: Value, X: Scalar>(
     if n == 0 {
         return Ok(());
     }
-    let permutation = factor.symbolic().permutation().user_of_elim();
     for columns in x.chunks_mut(n * workspace.chunk) {
-        let k = columns.len() / n;
-        for (user, elim) in columns.chunks(n).zip(workspace.x.chunks_mut(n)) {
-            for (e, &u) in elim.iter_mut().zip(permutation) {
-                *e = <T as Scalar>::from_f64(user[u as usize].to_f64());
-            }
-        }
-        Sweep::new(factor, plan, workspace, k).run();
-        for (user, elim) in columns.chunks_mut(n).zip(workspace.x.chunks(n)) {
-            for (e, &u) in elim.iter().zip(permutation) {
-                user[u as usize] = X::from_f64(Scalar::to_f64(*e));
-            }
-        }
+        let sweep = Sweep::new(factor, plan, workspace, columns.len() / n);
+        let columns = Shared(columns.as_mut_ptr());
+        sweep.bring_in(columns);
+        sweep.run();
+        sweep.bring_back(columns);
     }
     Ok(())
 }
 
-/// Both substitutions for a chunk of `k` right-hand sides that stand in the workspace.
+/// Both substitutions for a chunk of right-hand sides that stand in the workspace.
 struct Sweep<'a, T> {
     factor: &'a NumericFactor<T>,
     symbolic: &'a SymbolicFactor,
     plan: &'a Substitution,
     members: &'a Members<T>,
-    /// `n × k`, elimination order.
+    /// Right-hand sides in elimination order: row i at `x + i·stride`.
     x: *mut T,
-    /// `accumulator_rows × k`.
+    /// Accumulators, rows likewise.
     outer: *mut T,
-    k: usize,
+    nrhs: usize,
+    stride: usize,
+    isa: Isa,
 }
 
 // SAFETY: tasks that run at the same time write to different rows of x and of the accumulator.
@@ -84,7 +85,7 @@ impl<'a, T: Value> Sweep<'a, T> {
         factor: &'a NumericFactor<T>,
         plan: &'a Substitution,
         workspace: &'a mut SolveWorkspace<T>,
-        k: usize,
+        nrhs: usize,
     ) -> Self {
         Self {
             factor,
@@ -93,19 +94,86 @@ impl<'a, T: Value> Sweep<'a, T> {
             x: workspace.x.as_mut_ptr(),
             outer: workspace.outer.as_mut_ptr(),
             members: &workspace.members,
-            k,
+            nrhs,
+            stride: rhs_stride::<T>(nrhs, workspace.isa),
+            isa: workspace.isa,
         }
     }
 
+    fn team(&self) -> &Team {
+        self.factor.team()
+    }
+
+    /// Calls `copy(rows)` for all rows, in parts.
+    fn for_rows(&self, copy: impl Fn(Range<usize>) + Sync) {
+        let n = self.plan.n;
+        self.team().for_each(n.div_ceil(COPY_ROWS), |part, _| {
+            copy(part * COPY_ROWS..n.min((part + 1) * COPY_ROWS));
+        });
+    }
+
+    /// Permutes the user's columns into the workspace; columns that only fill vectors are zero.
+    ///
+    /// One column is read in the order of elimination, because scattered reads wait less than
+    /// scattered writes; several are read row by row, a line of each at a time.
+    fn bring_in<X: Scalar>(&self, user: Shared<X>) {
+        let (n, stride, nrhs, x) = (self.plan.n, self.stride, self.nrhs, Shared(self.x));
+        let permutation = self.symbolic.permutation();
+        let number = |at: usize| {
+            // SAFETY: the user's columns have n rows.
+            <T as Scalar>::from_f64(unsafe { *user.at(at) }.to_f64())
+        };
+        if stride == 1 {
+            let user_of_elim = permutation.user_of_elim();
+            return self.for_rows(|rows| {
+                for (e, &u) in rows.clone().zip(&user_of_elim[rows]) {
+                    // SAFETY: x has n rows, and parts have different ones.
+                    unsafe { *x.at(e) = number(u as usize) };
+                }
+            });
+        }
+        let elim_of_user = permutation.elim_of_user();
+        self.for_rows(|rows| {
+            for (u, &e) in rows.clone().zip(&elim_of_user[rows]) {
+                let row = x.at(e as usize * stride);
+                for r in 0..stride {
+                    let value = if r < nrhs {
+                        number(u + r * n)
+                    } else {
+                        T::default()
+                    };
+                    // SAFETY: as above; a permutation has no row twice.
+                    unsafe { *row.add(r) = value };
+                }
+            }
+        });
+    }
+
+    /// Permutes the solutions back into the user's columns.
+    fn bring_back<X: Scalar>(&self, user: Shared<X>) {
+        let (n, stride, nrhs, x) = (self.plan.n, self.stride, self.nrhs, Shared(self.x));
+        let elim_of_user = self.symbolic.permutation().elim_of_user();
+        self.for_rows(|rows| {
+            for (u, &e) in rows.clone().zip(&elim_of_user[rows]) {
+                let row = x.at(e as usize * stride);
+                for r in 0..nrhs {
+                    // SAFETY: as in `bring_in`.
+                    unsafe { *user.at(u + r * n) = X::from_f64(Scalar::to_f64(*row.add(r))) };
+                }
+            }
+        });
+    }
+
     fn run(&self) {
-        let (team, trees) = (self.factor.team(), &self.plan.trees);
+        let (team, trees) = (self.team(), &self.plan.trees);
         team.for_each(trees.len(), |t, member| {
             // SAFETY: subtrees have rows of x and of the accumulator of their own.
             unsafe { self.forward_tree(&trees[t], member) };
         });
         for tree in trees {
-            // SAFETY: no loop is running.
-            unsafe { self.add_outer(tree) };
+            let rows = self.symbolic.rows(tree.root as usize);
+            // SAFETY: no loop is running; the plan's rows are inside the workspace.
+            unsafe { rows::scatter_add(self.x, rows, self.outer_row(tree, 0), self.stride) };
         }
         for &s in &self.plan.top {
             // SAFETY: no other front is in work.
@@ -127,25 +195,25 @@ impl<'a, T: Value> Sweep<'a, T> {
     fn panel(&self, s: usize) -> PanelRef<'a, T> {
         let block = self.factor.plan().block();
         let (npiv, nupd) = (self.symbolic.npiv(s), self.symbolic.nupd(s));
-        PanelRef::new(self.factor.panel(s), npiv, nupd, block)
+        PanelRef::new(self.factor.panel(s), npiv, nupd, block, self.isa)
     }
 
-    /// Row 0 of the right-hand sides as `(pointer, leading dimension)`, from row `row` on.
-    fn rows_from(&self, row: usize) -> (*mut T, usize) {
-        (self.x.wrapping_add(row), self.plan.n)
+    /// Row `i` of the right-hand sides.
+    fn row(&self, i: usize) -> *mut T {
+        self.x.wrapping_add(i * self.stride)
+    }
+
+    /// Row `i` of a subtree's accumulator.
+    fn outer_row(&self, tree: &Tree, i: usize) -> *mut T {
+        self.outer.wrapping_add((tree.outer + i) * self.stride)
     }
 
     /// # Safety
     /// Nobody else works on this subtree.
     unsafe fn forward_tree(&self, tree: &Tree, member: usize) {
-        let rows = self.plan.accumulator_rows;
-        let range = self.plan.outer_range(self.symbolic, tree);
-        for r in 0..self.k {
-            // SAFETY: these rows of the accumulator belong to this subtree.
-            unsafe {
-                std::ptr::write_bytes(self.outer.add(range.start + r * rows), 0, range.len())
-            };
-        }
+        let rows = self.plan.outer_range(self.symbolic, tree).len();
+        // SAFETY: these rows of the accumulator belong to this subtree.
+        unsafe { std::ptr::write_bytes(self.outer_row(tree, 0), 0, rows * self.stride) };
         for s in tree.first..=tree.root {
             // SAFETY: the caller's promise.
             unsafe { self.forward_front(s as usize, tree, member) };
@@ -157,51 +225,37 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// # Safety
     /// Nobody else works on this subtree.
     unsafe fn forward_front(&self, s: usize, tree: &Tree, member: usize) {
-        let (panel, nupd, k) = (self.panel(s), self.symbolic.nupd(s), self.k);
-        let x = self.rows_from(self.symbolic.columns(s).start);
-        // SAFETY: the space is this member's; x and the front's rows are as long as the kernels ask.
+        // SAFETY: the space is this member's and holds the largest front; the plan's rows are
+        // inside the workspace.
         unsafe {
-            let space = self.members.of(member);
-            panel.forward_diagonal(x, k, &mut space.kernel);
-            if nupd == 0 {
-                return;
-            }
-            let y = &mut space.front[..nupd * k];
-            y.fill(T::default());
-            let y = (y.as_mut_ptr(), nupd);
-            panel.forward_update(0..nupd, (x.0.cast_const(), x.1), y, k, &mut space.kernel);
+            let w = self.members.front(member);
+            let npiv = self.begin_forward(s, w);
+            self.panel(s).forward(w, self.stride);
+            self.row(self.symbolic.columns(s).start)
+                .copy_from_nonoverlapping(w, npiv * self.stride);
             let outer = self.plan.outer(s);
-            let (inside, _) = self.symbolic.rows(s).split_at(nupd - outer.len());
-            for r in 0..k {
-                let y = y.0.add(r * nupd);
-                let x = self.x.add(r * self.plan.n);
-                for (i, &row) in inside.iter().enumerate() {
-                    *x.add(row as usize) += *y.add(i);
-                }
-                let sums = self.outer.add(tree.outer + r * self.plan.accumulator_rows);
-                for (i, &position) in outer.iter().enumerate() {
-                    *sums.add(position as usize) += *y.add(inside.len() + i);
-                }
-            }
+            let rows = self.symbolic.rows(s);
+            let (inside, _) = rows.split_at(rows.len() - outer.len());
+            let sums = w.add(npiv * self.stride);
+            rows::scatter_add(self.x, inside, sums, self.stride);
+            let sums = sums.add(inside.len() * self.stride);
+            rows::scatter_add(self.outer_row(tree, 0), outer, sums, self.stride);
         }
     }
 
-    /// Adds a subtree's sums to the rows outside it.
+    /// A front's rows together: pivots, then zeros that collect what goes to the ancestors.
     ///
     /// # Safety
-    /// No task is running.
-    unsafe fn add_outer(&self, tree: &Tree) {
-        let rows = self.symbolic.rows(tree.root as usize);
-        for r in 0..self.k {
-            let sums = self
-                .outer
-                .wrapping_add(tree.outer + r * self.plan.accumulator_rows);
-            let x = self.x.wrapping_add(r * self.plan.n);
-            for (i, &row) in rows.iter().enumerate() {
-                // SAFETY: rows and accumulator positions of the plan are inside the workspace.
-                unsafe { *x.add(row as usize) += *sums.add(i) };
-            }
+    /// `w` has room for the front, and the pivots' rows are final so far.
+    unsafe fn begin_forward(&self, s: usize, w: *mut T) -> usize {
+        let (npiv, nupd) = (self.symbolic.npiv(s), self.symbolic.nupd(s));
+        let first = self.row(self.symbolic.columns(s).start);
+        // SAFETY: the caller's promise.
+        unsafe {
+            w.copy_from_nonoverlapping(first, npiv * self.stride);
+            std::ptr::write_bytes(w.add(npiv * self.stride), 0, nupd * self.stride);
         }
+        npiv
     }
 
     /// Forward substitution with a front above the subtrees, by all threads.
@@ -209,77 +263,53 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// # Safety
     /// No task is running.
     unsafe fn forward_top(&self, s: usize) {
-        let (panel, k) = (self.panel(s), self.k);
+        let panel = self.panel(s);
         let layout = panel.layout();
-        let (npiv, order) = (layout.cols, layout.rows);
-        let first = self.symbolic.columns(s).start;
-        // SAFETY: member 0 is the caller, and no loop is running.
-        let front = unsafe { self.members.of(0).front.as_mut_ptr() };
-        // The front's rows together: pivots, then zeros that collect what goes to the ancestors.
-        for r in 0..k {
-            // SAFETY: the front's rows fit the space made for the largest front.
-            unsafe {
-                let column = front.add(r * order);
-                column.copy_from_nonoverlapping(self.x.add(first + r * self.plan.n), npiv);
-                std::ptr::write_bytes(column.add(npiv), 0, order - npiv);
-            }
-        }
-        let whole = Shared(front);
+        // SAFETY: member 0 is the caller, and no loop is running; its space holds the largest front.
+        let w = Shared(unsafe { self.members.front(0) });
+        // SAFETY: as above.
+        let npiv = unsafe { self.begin_forward(s, w.at(0)) };
         for b in 0..layout.blocks() {
-            let (top, width) = (b * layout.block, layout.width(b));
-            let below = layout.height(b) - width;
-            // A block column by itself is a panel with its width as pivots.
-            let values = &self.factor.panel(s)[layout.offset(b)..];
-            let column = PanelRef::new(values, width, below, layout.block);
-            let x = (whole.at(top), order);
             // SAFETY: no loop is running.
-            unsafe { column.forward_diagonal(x, k, &mut self.members.of(0).kernel) };
-            let tiles = self.pieces(width * below, below.div_ceil(TILE_ROWS));
-            let tile_rows = below.div_ceil(tiles.max(1)).next_multiple_of(TILE_ROWS);
-            self.factor.team().for_each(tiles, |t, member| {
-                let rows = (t * tile_rows).min(below)..((t + 1) * tile_rows).min(below);
-                let (x, y) = (whole.at(top).cast_const(), whole.at(top + width));
+            unsafe { panel.forward_diagonal(b, w.at(0), self.stride) };
+            let below = b * layout.block + layout.width(b)..layout.rows;
+            let tasks = self.tasks(layout.width(b) * below.len());
+            let tile = below.len().div_ceil(tasks.max(1)).next_multiple_of(8);
+            self.team().for_each(below.len().div_ceil(tile.max(1)), |t, _| {
+                let from = below.start + t * tile;
+                let rows = from..below.end.min(from + tile);
                 // SAFETY: tiles are disjoint; the pivots of this block are final.
-                unsafe {
-                    let kernel = &mut self.members.of(member).kernel;
-                    column.forward_update(rows, (x, order), (y, order), k, kernel);
-                }
+                unsafe { panel.forward_rows(b, rows, w.at(0), self.stride) };
             });
         }
-        for r in 0..k {
-            let (column, x) = (whole.at(r * order), self.x.wrapping_add(r * self.plan.n));
-            // SAFETY: no loop is running; rows are inside x.
-            unsafe {
-                x.add(first).copy_from_nonoverlapping(column, npiv);
-                for (i, &row) in self.symbolic.rows(s).iter().enumerate() {
-                    *x.add(row as usize) += *column.add(npiv + i);
-                }
-            }
+        // SAFETY: no loop is running; rows are inside x.
+        unsafe {
+            self.row(self.symbolic.columns(s).start)
+                .copy_from_nonoverlapping(w.at(0), npiv * self.stride);
+            let sums = w.at(npiv * self.stride);
+            rows::scatter_add(self.x, self.symbolic.rows(s), sums, self.stride);
         }
     }
 
-    /// Number of tasks for work on so many entries of L.
-    fn pieces(&self, entries: usize, most: usize) -> usize {
-        if entries < SHARED_PANEL {
-            most.min(1)
-        } else {
-            most
-        }
+    /// Number of tasks for work on so many entries of L: a few for each thread, none too small.
+    fn tasks(&self, entries: usize) -> usize {
+        (entries / TASK_ENTRIES).clamp(1, 4 * self.team().size())
     }
 
-    /// Gathers the rows below the pivots of `s` into `y`, `nupd × k`.
+    /// A front's rows together: pivots and what was found above.
     ///
     /// # Safety
-    /// `y` has that size, and the rows are final.
-    unsafe fn gather(&self, s: usize, y: *mut T) {
-        let rows = self.symbolic.rows(s);
-        for r in 0..self.k {
-            let x = self.x.wrapping_add(r * self.plan.n);
-            for (i, &row) in rows.iter().enumerate() {
-                // SAFETY: the caller's promise; rows are inside x.
-                unsafe { *y.add(r * rows.len() + i) = *x.add(row as usize) };
-            }
+    /// `w` has room for the front, and the rows above are final.
+    unsafe fn begin_backward(&self, s: usize, w: *mut T) -> usize {
+        let npiv = self.symbolic.npiv(s);
+        let first = self.row(self.symbolic.columns(s).start);
+        // SAFETY: the caller's promise; rows are inside x.
+        unsafe {
+            w.copy_from_nonoverlapping(first, npiv * self.stride);
+            let above = w.add(npiv * self.stride);
+            rows::gather(above, self.x, self.symbolic.rows(s), self.stride);
         }
+        npiv
     }
 
     /// Backward substitution with one front inside a subtree.
@@ -287,18 +317,13 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// # Safety
     /// Nobody else works on this subtree, and the rows above are final.
     unsafe fn backward_front(&self, s: usize, member: usize) {
-        let (panel, nupd) = (self.panel(s), self.symbolic.nupd(s));
-        let x = self.rows_from(self.symbolic.columns(s).start);
-        // SAFETY: the space is this member's; sizes are as the kernels ask.
+        // SAFETY: the space is this member's and holds the largest front.
         unsafe {
-            let space = self.members.of(member);
-            let y = space.front.as_mut_ptr();
-            self.gather(s, y);
-            for b in 0..panel.layout().blocks() {
-                let y = (y.cast_const(), nupd);
-                panel.backward_update(b, x, y, self.k, &mut space.kernel);
-            }
-            panel.backward_diagonal(x, self.k, &mut space.kernel);
+            let w = self.members.front(member);
+            let npiv = self.begin_backward(s, w);
+            self.panel(s).backward(w, self.stride);
+            self.row(self.symbolic.columns(s).start)
+                .copy_from_nonoverlapping(w, npiv * self.stride);
         }
     }
 
@@ -307,44 +332,51 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// # Safety
     /// No task is running.
     unsafe fn backward_top(&self, s: usize) {
-        let (panel, nupd, k) = (self.panel(s), self.symbolic.nupd(s), self.k);
+        let panel = self.panel(s);
         let layout = panel.layout();
         // SAFETY: no loop is running.
-        let front = unsafe { self.members.of(0).front.as_mut_ptr() };
-        // SAFETY: the space is made for the largest front.
-        unsafe { self.gather(s, front) };
-        let (x, y) = (
-            Shared(self.x.wrapping_add(self.symbolic.columns(s).start)),
-            Shared(front),
-        );
-        let blocks = layout.blocks();
-        let tasks = self.pieces(layout.cols * nupd, blocks);
-        self.factor.team().for_each(tasks, |t, member| {
-            let mine = if tasks == blocks { t..t + 1 } else { 0..blocks };
-            for b in mine {
-                let (x, y) = ((x.at(0), self.plan.n), (y.at(0).cast_const(), nupd));
-                // SAFETY: block columns have pivots of their own; y is only read.
-                unsafe {
-                    let kernel = &mut self.members.of(member).kernel;
-                    panel.backward_update(b, x, y, k, kernel);
-                }
-            }
-        });
-        let x = (x.at(0), self.plan.n);
-        // SAFETY: no loop is running.
-        unsafe { panel.backward_diagonal(x, k, &mut self.members.of(0).kernel) };
+        let w = Shared(unsafe { self.members.front(0) });
+        // SAFETY: the space holds the largest front.
+        let npiv = unsafe { self.begin_backward(s, w.at(0)) };
+        for b in (0..layout.blocks()).rev() {
+            let columns = b * layout.block..b * layout.block + layout.width(b);
+            let below = layout.rows - columns.end;
+            let tasks = self.tasks(columns.len() * below);
+            let part = columns.len().div_ceil(tasks).next_multiple_of(TASK_COLUMNS);
+            self.team().for_each(columns.len().div_ceil(part), |t, _| {
+                let from = columns.start + t * part;
+                let mine = from..columns.end.min(from + part);
+                // SAFETY: parts are disjoint, and the rows below are final.
+                unsafe { panel.backward_columns(b, mine, w.at(0), self.stride) };
+            });
+            // SAFETY: no loop is running.
+            unsafe { panel.backward_diagonal(b, w.at(0), self.stride) };
+        }
+        // SAFETY: as above.
+        unsafe {
+            self.row(self.symbolic.columns(s).start)
+                .copy_from_nonoverlapping(w.at(0), npiv * self.stride);
+        }
     }
 }
 
 /// A pointer that tasks share.
-#[derive(Clone, Copy)]
 struct Shared<T>(*mut T);
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Shared<T> {}
 
 // SAFETY: it only names memory; every use is in an unsafe block that says who may.
 unsafe impl<T: Send> Sync for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for Shared<T> {}
 
 impl<T> Shared<T> {
-    fn at(&self, offset: usize) -> *mut T {
+    fn at(self, offset: usize) -> *mut T {
         self.0.wrapping_add(offset)
     }
 }

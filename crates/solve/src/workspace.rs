@@ -2,91 +2,78 @@
 
 use std::cell::UnsafeCell;
 
-use tamarack_dense::Workspace;
+use tamarack_dense::{Isa, MAX_RHS, rhs_stride};
 use tamarack_numeric::{NumericFactor, Value};
 
 use crate::plan::Substitution;
 
-/// Right-hand sides that are solved together.
-pub(crate) const CHUNK: usize = 32;
-
-/// What one member of the team needs for itself.
-pub(crate) struct MemberSpace<T> {
-    /// One front's rows of the right-hand sides, `largest_front × chunk`.
-    pub front: Vec<T>,
-    pub kernel: Workspace<T>,
-}
-
 /// Memory for solves with one factor, made once and used again; a solve allocates nothing.
 pub struct SolveWorkspace<T> {
-    /// Columns of all matrices here.
+    /// Right-hand sides that are solved together.
     pub(crate) chunk: usize,
-    /// Right-hand sides in elimination order, `n × chunk`.
+    /// Numbers of a row of all matrices here, enough for `chunk`.
+    stride: usize,
+    pub(crate) isa: Isa,
+    /// Right-hand sides in elimination order, `n` rows.
     pub(crate) x: Vec<T>,
-    /// Sums of the subtrees for rows outside, `accumulator_rows × chunk`.
+    /// Sums of the subtrees for rows outside, `accumulator_rows` rows.
     pub(crate) outer: Vec<T>,
     pub(crate) members: Members<T>,
 }
 
-pub(crate) struct Members<T>(Vec<UnsafeCell<MemberSpace<T>>>);
+/// One front's rows of the right-hand sides for each member of the team.
+pub(crate) struct Members<T>(Vec<UnsafeCell<Vec<T>>>);
 
 // SAFETY: a member number is used by one thread at a time (`Team::run`), and each thread uses the
 // space of its own number only.
 unsafe impl<T: Value> Sync for Members<T> {}
 
 impl<T> Members<T> {
+    /// Room for the rows of the largest front.
+    ///
     /// # Safety
     /// Nobody else may hold this member's space.
-    #[allow(clippy::mut_from_ref)]
-    pub unsafe fn of(&self, member: usize) -> &mut MemberSpace<T> {
+    pub unsafe fn front(&self, member: usize) -> *mut T {
         // SAFETY: the caller's promise.
-        unsafe { &mut *self.0[member].get() }
-    }
-
-    pub fn len(&self) -> usize {
-        self.0.len()
+        unsafe { (*self.0[member].get()).as_mut_ptr() }
     }
 }
 
 impl<T: Value> SolveWorkspace<T> {
     /// Memory for solves with up to `nrhs` right-hand sides at a time; more are solved in turns.
     pub fn new(factor: &NumericFactor<T>, plan: &Substitution, nrhs: usize) -> Self {
-        let chunk = nrhs.clamp(1, CHUNK);
-        let member = || MemberSpace {
-            front: vec![T::default(); plan.largest_front * chunk],
-            kernel: Workspace::new(factor.plan().block()),
-        };
-        let members = (0..factor.team().size())
-            .map(|_| UnsafeCell::new(member()))
-            .collect();
+        let (chunk, isa) = (nrhs.clamp(1, MAX_RHS), Isa::detect());
+        let stride = rhs_stride::<T>(chunk, isa);
+        let member = || UnsafeCell::new(vec![T::default(); plan.largest_front * stride]);
         Self {
             chunk,
-            x: vec![T::default(); plan.n * chunk],
-            outer: vec![T::default(); plan.accumulator_rows * chunk],
-            members: Members(members),
+            stride,
+            isa,
+            x: vec![T::default(); plan.n * stride],
+            outer: vec![T::default(); plan.accumulator_rows * stride],
+            members: Members((0..factor.team().size()).map(|_| member()).collect()),
         }
     }
 
     /// Bytes it holds.
     pub fn bytes(&self) -> usize {
-        let kernel = |m: &UnsafeCell<MemberSpace<T>>| {
+        let front = |m: &UnsafeCell<Vec<T>>| {
             // SAFETY: `&self` is the only way in, and no solve is running: that takes `&mut self`.
-            let member = unsafe { &*m.get() };
-            member.front.len() * size_of::<T>() + member.kernel.bytes()
+            unsafe { &*m.get() }.len()
         };
-        (self.x.len() + self.outer.len()) * size_of::<T>()
-            + self.members.0.iter().map(kernel).sum::<usize>()
+        let fronts: usize = self.members.0.iter().map(front).sum();
+        (self.x.len() + self.outer.len() + fronts) * size_of::<T>()
     }
 
     /// Whether so many right-hand sides are solved in as few turns as is useful.
     pub fn holds(&self, nrhs: usize) -> bool {
-        self.chunk >= nrhs.min(CHUNK)
+        self.chunk >= nrhs.min(MAX_RHS)
     }
 
     pub(crate) fn fits(&self, factor: &NumericFactor<T>, plan: &Substitution) -> bool {
-        self.x.len() == plan.n * self.chunk
-            && self.outer.len() == plan.accumulator_rows * self.chunk
-            && self.members.len() >= factor.team().size()
+        self.x.len() == plan.n * self.stride
+            && self.outer.len() == plan.accumulator_rows * self.stride
+            && self.members.0.len() >= factor.team().size()
             && plan.n == factor.symbolic().n()
     }
 }
