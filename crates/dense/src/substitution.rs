@@ -19,6 +19,7 @@ use std::ops::Range;
 
 use crate::real::with_isa;
 use crate::simd::{Op, Simd};
+use crate::thin::{Backward, Forward, RowsAt, THIN, for_columns};
 use crate::vectors::Strided;
 use crate::{BlockColumns, Isa, Real, vector, vectors};
 
@@ -149,6 +150,34 @@ impl<'a, T: Real> PanelRef<'a, T> {
         unsafe { self.run(w, stride, Piece::Backward(b..b + 1, end)) }
     }
 
+    /// Whether the front is so thin that [`forward_thin`](Self::forward_thin) and
+    /// [`backward_thin`](Self::backward_thin) are for it, with one right-hand side.
+    pub fn is_thin(&self) -> bool {
+        (1..=THIN.min(self.layout.block)).contains(&self.layout.cols)
+    }
+
+    /// Forward substitution with a thin front and one right-hand side: `x` are its pivots, `to` its
+    /// rows below, in two parts (one may be empty), which the products are subtracted from.
+    ///
+    /// # Safety
+    /// The front is thin; `x` is valid for `npiv` numbers and `to` has `nupd` rows, other ones, that
+    /// nobody else uses meanwhile.
+    pub unsafe fn forward_thin(&self, x: *mut T, to: [RowsAt<'_, T>; 2]) {
+        debug_assert!(self.is_thin());
+        // SAFETY: the caller's contract.
+        unsafe { with_isa!(self.isa, T, forward_thin(*self, x, to)) }
+    }
+
+    /// Backward substitution with a thin front and one right-hand side; `from` are the rows below.
+    ///
+    /// # Safety
+    /// As [`forward_thin`](Self::forward_thin); the rows below are only read.
+    pub unsafe fn backward_thin(&self, x: *mut T, from: RowsAt<'_, T>) {
+        debug_assert!(self.is_thin());
+        // SAFETY: the caller's contract.
+        unsafe { with_isa!(self.isa, T, backward_thin(*self, x, from)) }
+    }
+
     unsafe fn run(&self, w: *mut T, stride: usize, piece: Piece) {
         // SAFETY: the caller's contract.
         unsafe { with_isa!(self.isa, T, run(*self, w, stride, piece)) }
@@ -161,6 +190,48 @@ impl<'a, T: Real> PanelRef<'a, T> {
         let height = l.height(b);
         let at = l.offset(b) + (j - top) * height + (i - top);
         (self.values.as_ptr().wrapping_add(at), height)
+    }
+}
+
+unsafe fn forward_thin<S: Simd>(
+    panel: PanelRef<'_, S::T>,
+    x: *mut S::T,
+    to: [RowsAt<'_, S::T>; 2],
+) {
+    let (l, order) = (panel.values.as_ptr(), panel.layout.rows);
+    // SAFETY: the caller's contract.
+    unsafe {
+        for_columns!(
+            S,
+            panel.layout.cols,
+            Forward {
+                l: l,
+                order: order,
+                x: x,
+                to: to
+            }
+        )
+    }
+}
+
+unsafe fn backward_thin<S: Simd>(
+    panel: PanelRef<'_, S::T>,
+    x: *mut S::T,
+    from: RowsAt<'_, S::T>,
+) {
+    let (l, order) = (panel.values.as_ptr(), panel.layout.rows);
+    // SAFETY: the caller's contract.
+    unsafe {
+        for_columns!(
+            S,
+            panel.layout.cols,
+            Backward {
+                l: l,
+                order: order,
+                x: x,
+                from: from
+            }
+        )
     }
 }
 

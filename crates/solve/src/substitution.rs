@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use tamarack_dense::{Isa, PanelRef, rhs_stride};
+use tamarack_dense::{Isa, PanelRef, RowsAt, rhs_stride};
 use tamarack_numeric::{NumericFactor, Team, Value};
 use tamarack_sparse::Scalar;
 use tamarack_symbolic::SymbolicFactor;
@@ -225,17 +225,22 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// # Safety
     /// Nobody else works on this subtree.
     unsafe fn forward_front(&self, s: usize, tree: &Tree, member: usize) {
+        let (panel, outer, rows) = (self.panel(s), self.plan.outer(s), self.symbolic.rows(s));
+        let (inside, _) = rows.split_at(rows.len() - outer.len());
+        let x = self.row(self.symbolic.columns(s).start);
         // SAFETY: the space is this member's and holds the largest front; the plan's rows are
         // inside the workspace.
         unsafe {
+            if self.stride == 1 && panel.is_thin() {
+                let (at, outer_at) = (self.x, self.outer_row(tree, 0));
+                let (rows, outer) = (inside, outer);
+                let to = [RowsAt { at, rows }, RowsAt { at: outer_at, rows: outer }];
+                return panel.forward_thin(x, to);
+            }
             let w = self.members.front(member);
             let npiv = self.begin_forward(s, w);
-            self.panel(s).forward(w, self.stride);
-            self.row(self.symbolic.columns(s).start)
-                .copy_from_nonoverlapping(w, npiv * self.stride);
-            let outer = self.plan.outer(s);
-            let rows = self.symbolic.rows(s);
-            let (inside, _) = rows.split_at(rows.len() - outer.len());
+            panel.forward(w, self.stride);
+            x.copy_from_nonoverlapping(w, npiv * self.stride);
             let sums = w.add(npiv * self.stride);
             rows::scatter_add(self.x, inside, sums, self.stride);
             let sums = sums.add(inside.len() * self.stride);
@@ -317,13 +322,18 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// # Safety
     /// Nobody else works on this subtree, and the rows above are final.
     unsafe fn backward_front(&self, s: usize, member: usize) {
+        let panel = self.panel(s);
+        let x = self.row(self.symbolic.columns(s).start);
         // SAFETY: the space is this member's and holds the largest front.
         unsafe {
+            if self.stride == 1 && panel.is_thin() {
+                let (at, rows) = (self.x, self.symbolic.rows(s));
+                return panel.backward_thin(x, RowsAt { at, rows });
+            }
             let w = self.members.front(member);
             let npiv = self.begin_backward(s, w);
-            self.panel(s).backward(w, self.stride);
-            self.row(self.symbolic.columns(s).start)
-                .copy_from_nonoverlapping(w, npiv * self.stride);
+            panel.backward(w, self.stride);
+            x.copy_from_nonoverlapping(w, npiv * self.stride);
         }
     }
 

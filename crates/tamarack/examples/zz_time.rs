@@ -11,6 +11,7 @@ fn main() {
     o.threads = Some(a[3].parse().unwrap());
     let reps: usize = a.get(4).map_or(5, |s| s.parse().unwrap());
     let sreps: usize = a.get(5).map_or(9, |s| s.parse().unwrap());
+    if let Some(v) = a.get(6) { let q: Vec<f64> = v.split(',').map(|x| x.parse().unwrap()).collect(); let m = o.symbolic.amalgamation.as_mut().unwrap(); m.small_zero_fraction = q[0]; m.small_columns = q[1] as u32; m.max_zero_fraction = q[2]; m.front_secs = q[3]; m.secs_per_byte=q[4]; }
     let t = Instant::now();
     let an = Analysis::new(m.pattern(), &o).unwrap();
     let ta = t.elapsed().as_secs_f64();
