@@ -325,7 +325,13 @@ fn fronts<T: Real>(bench: &Bench) {
 }
 
 fn substitution<T: Real>(bench: &Bench) {
-    for (npiv, nupd, block) in [(2, 6, 64), (5, 16, 64), (8, 24, 64), (64, 128, 64), (512, 1024, 128)] {
+    for (npiv, nupd, block) in [
+        (2, 6, 64),
+        (5, 16, 64),
+        (8, 24, 64),
+        (64, 128, 64),
+        (512, 1024, 128),
+    ] {
         let layout = BlockColumns::panel(npiv, nupd, block);
         let mut l = numbers::<T>(layout.len());
         let small = T::from_f64(1.0 / (npiv + nupd) as f64);

@@ -214,11 +214,7 @@ unsafe fn forward_thin<S: Simd>(
     }
 }
 
-unsafe fn backward_thin<S: Simd>(
-    panel: PanelRef<'_, S::T>,
-    x: *mut S::T,
-    from: RowsAt<'_, S::T>,
-) {
+unsafe fn backward_thin<S: Simd>(panel: PanelRef<'_, S::T>, x: *mut S::T, from: RowsAt<'_, S::T>) {
     let (l, order) = (panel.values.as_ptr(), panel.layout.rows);
     // SAFETY: the caller's contract.
     unsafe {

@@ -20,7 +20,7 @@ pub(crate) struct Strided<T> {
 
 impl<T> Strided<T> {
     #[inline(always)]
-    fn from_row(self, i: usize) -> Self {
+    fn below(self, i: usize) -> Self {
         let p = self.p.wrapping_add(i * self.row);
         Self { p, ..self }
     }
@@ -84,22 +84,22 @@ pub(crate) unsafe fn subtract<S: Simd, const V: usize>(
     unsafe {
         if many || V == 1 {
             while i + 8 <= m {
-                rows::<S, V, 8>(n, a.from_row(i), x, y.add(i * width));
+                rows::<S, V, 8>(n, a.below(i), x, y.add(i * width));
                 i += 8;
             }
         }
         if many || V <= 2 {
             while i + 4 <= m {
-                rows::<S, V, 4>(n, a.from_row(i), x, y.add(i * width));
+                rows::<S, V, 4>(n, a.below(i), x, y.add(i * width));
                 i += 4;
             }
         }
         while i + 2 <= m {
-            rows::<S, V, 2>(n, a.from_row(i), x, y.add(i * width));
+            rows::<S, V, 2>(n, a.below(i), x, y.add(i * width));
             i += 2;
         }
         if i < m {
-            rows::<S, V, 1>(n, a.from_row(i), x, y.add(i * width));
+            rows::<S, V, 1>(n, a.below(i), x, y.add(i * width));
         }
     }
 }

@@ -19,12 +19,7 @@ macro_rules! with_stride {
 ///
 /// # Safety
 /// Both are valid for those rows of `stride` numbers and do not overlap; nobody else uses those of x.
-pub(crate) unsafe fn scatter_add<T: Value>(
-    x: *mut T,
-    rows: &[u32],
-    from: *const T,
-    stride: usize,
-) {
+pub(crate) unsafe fn scatter_add<T: Value>(x: *mut T, rows: &[u32], from: *const T, stride: usize) {
     // SAFETY: the caller's contract.
     unsafe { with_stride!(stride, scatter_add_by(x, rows, from)) }
 }

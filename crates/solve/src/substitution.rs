@@ -234,7 +234,13 @@ impl<'a, T: Value> Sweep<'a, T> {
             if self.stride == 1 && panel.is_thin() {
                 let (at, outer_at) = (self.x, self.outer_row(tree, 0));
                 let (rows, outer) = (inside, outer);
-                let to = [RowsAt { at, rows }, RowsAt { at: outer_at, rows: outer }];
+                let to = [
+                    RowsAt { at, rows },
+                    RowsAt {
+                        at: outer_at,
+                        rows: outer,
+                    },
+                ];
                 return panel.forward_thin(x, to);
             }
             let w = self.members.front(member);
@@ -280,12 +286,13 @@ impl<'a, T: Value> Sweep<'a, T> {
             let below = b * layout.block + layout.width(b)..layout.rows;
             let tasks = self.tasks(layout.width(b) * below.len());
             let tile = below.len().div_ceil(tasks.max(1)).next_multiple_of(8);
-            self.team().for_each(below.len().div_ceil(tile.max(1)), |t, _| {
-                let from = below.start + t * tile;
-                let rows = from..below.end.min(from + tile);
-                // SAFETY: tiles are disjoint; the pivots of this block are final.
-                unsafe { panel.forward_rows(b, rows, w.at(0), self.stride) };
-            });
+            self.team()
+                .for_each(below.len().div_ceil(tile.max(1)), |t, _| {
+                    let from = below.start + t * tile;
+                    let rows = from..below.end.min(from + tile);
+                    // SAFETY: tiles are disjoint; the pivots of this block are final.
+                    unsafe { panel.forward_rows(b, rows, w.at(0), self.stride) };
+                });
         }
         // SAFETY: no loop is running; rows are inside x.
         unsafe {

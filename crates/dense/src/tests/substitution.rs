@@ -93,17 +93,16 @@ impl<'a, T: Real> Case<'a, T> {
 
     /// The whole and every cut into pieces give the same bits; that result, if nothing was written
     /// behind the end.
-    fn same(
-        &self,
-        whole: impl Fn(*mut T),
-        in_pieces: impl Fn(*mut T, usize),
-    ) -> Vec<T> {
+    fn same(&self, whole: impl Fn(*mut T), in_pieces: impl Fn(*mut T, usize)) -> Vec<T> {
         let mut want = self.w.clone();
         whole(want.as_mut_ptr());
         for piece in [1, 11, 1000] {
             let mut w = self.w.clone();
             in_pieces(w.as_mut_ptr(), piece);
-            assert!(w.iter().zip(&want).all(|(a, b)| a == b), "pieces of {piece}");
+            assert!(
+                w.iter().zip(&want).all(|(a, b)| a == b),
+                "pieces of {piece}"
+            );
         }
         let end = want.len() - 64;
         assert!(want[end..].iter().all(|x| x.to_f64() == POISON));
