@@ -51,8 +51,7 @@ pub(crate) unsafe fn add_entries<T: Value>(
     let first = symbolic.columns(s).start;
     for j in columns {
         let column = panel.column(j);
-        let entries = symbolic.entries(first + j);
-        for (&src, &row) in entries.src.iter().zip(entries.row) {
+        for (src, row) in symbolic.entries(first + j).iter() {
             // SAFETY: the entry map holds positions inside the panel, at or below the diagonal.
             unsafe { *column.wrapping_add(row as usize) += values[src as usize] };
         }

@@ -40,8 +40,8 @@ pub struct NumericFactor<T> {
     team: Arc<Team>,
     pattern: Arc<Pattern>,
     options: FactorOptions,
-    panels: Arena<T>,
-    work: Arena<T>,
+    /// Panels, and while factorizing update matrices.
+    arena: Arena<T>,
     packed: Arena<T>,
     spaces: Spaces<T>,
     shift: Option<f64>,
@@ -73,8 +73,7 @@ impl<T: Value> NumericFactor<T> {
             return Err(other_pattern(symbolic, a));
         }
         let mut factor = Self {
-            panels: Arena::new(plan.panel_offset()[symbolic.supernodes()])?,
-            work: Arena::new(plan.work_len())?,
+            arena: Arena::new(plan.arena_len())?,
             packed: Arena::new(plan.packed_len())?,
             spaces: Spaces::new(team.size(), &plan),
             pattern: a.pattern().clone(),
@@ -136,8 +135,7 @@ impl<T: Value> NumericFactor<T> {
         let execution = Execution {
             memory: Memory {
                 plan: &self.plan,
-                panels: self.panels.as_mut_slice().as_mut_ptr(),
-                work: self.work.as_mut_slice().as_mut_ptr(),
+                arena: self.arena.as_mut_slice().as_mut_ptr(),
                 packed: self.packed.as_mut_slice().as_mut_ptr(),
             },
             symbolic: self.plan.symbolic(),
@@ -146,7 +144,7 @@ impl<T: Value> NumericFactor<T> {
             shift,
             meter: Meter::new(control, self.plan.flops_done()),
         };
-        // SAFETY: both arenas were made with the plan's sizes and are borrowed exclusively.
+        // SAFETY: the arenas were made with the plan's sizes and are borrowed exclusively.
         unsafe { execution.run(&self.team) }
     }
 
@@ -168,8 +166,8 @@ impl<T: Value> NumericFactor<T> {
     /// The pivot columns of supernode `s` of L, in the layout
     /// [`FactorPlan::panel_layout`]; meaningless while the factor is stale.
     pub fn panel(&self, s: usize) -> &[T] {
-        let offset = self.plan.panel_offset();
-        self.panels.get(offset[s] as usize..offset[s + 1] as usize)
+        let range = self.plan.panel_range(s);
+        self.arena.get(range.start as usize..range.end as usize)
     }
 
     /// Whether the last factorization succeeded.

@@ -69,12 +69,12 @@ impl<T: Value> Front<T> {
     }
 }
 
-/// Base addresses of the factor and of the work areas, shared by all members of a team.
+/// Base addresses of the arena and of the packed rows, shared by all members of a team.
 #[derive(Clone, Copy)]
 pub(crate) struct Memory<'a, T> {
     pub plan: &'a FactorPlan,
-    pub panels: *mut T,
-    pub work: *mut T,
+    /// Panels, and update matrices in the room of later panels and beyond.
+    pub arena: *mut T,
     /// Packed rows of the fronts in work: a part for each member that walks a subtree, and the
     /// whole for a front that all work on.
     pub packed: *mut T,
@@ -89,9 +89,9 @@ unsafe impl<T: Value> Send for Memory<'_, T> {}
 impl<T: Value> Memory<'_, T> {
     /// The front of supernode `s`; `member` is who walks the subtree that it is in.
     pub fn front(&self, s: usize, member: usize) -> Front<T> {
-        let at = self.plan.panel_offset()[s] as usize;
+        let at = self.plan.panel_range(s).start as usize;
         let panel = Packed {
-            data: self.panels.wrapping_add(at),
+            data: self.arena.wrapping_add(at),
             layout: self.plan.panel_layout(s),
         };
         Front {
@@ -106,15 +106,15 @@ impl<T: Value> Memory<'_, T> {
             .wrapping_add(member * self.plan.packed_part() as usize)
     }
 
-    /// The update matrix of supernode `s`, in the stack of `member` or in the shared area.
+    /// The update matrix of supernode `s`, in the stack of `member` or anywhere in the arena.
     pub fn update(&self, s: usize, member: usize) -> Packed<T> {
         let at = match self.plan.update_place(s) {
             UpdatePlace::None => 0,
-            UpdatePlace::Left(at) => self.plan.stack_offset(member) + at,
-            UpdatePlace::Right(back) => self.plan.stack_offset(member + 1) - back,
+            UpdatePlace::Left(at) => self.plan.stack(member).start + at,
+            UpdatePlace::Right(back) => self.plan.stack(member).end - back,
             UpdatePlace::Shared(at) => at,
         };
-        let data = self.work.wrapping_add(at as usize);
+        let data = self.arena.wrapping_add(at as usize);
         Packed {
             data,
             layout: self.plan.update_layout(s),

@@ -2,8 +2,10 @@
 //!
 //! Geist and Ng 1989: begin with the roots; while the subtrees, taken largest first by whoever is
 //! free, do not balance, replace the largest by its children. What is above the cut, the top, is
-//! walked in postorder by all threads together. One thread gets the whole tree and no top, so it
-//! needs the least memory. Cost: O((roots + top) log) after the subtree sums.
+//! walked in postorder by all threads together. One thread gets the whole tree and no top. Large
+//! subtrees under large fronts are replaced even if they balance: all threads find work in such a
+//! front, and the update matrices that several subtrees keep side by side are the smaller, the
+//! further down the tree is cut. Cost: O((roots + top) log) after the subtree sums.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -15,6 +17,13 @@ const IMBALANCE: f64 = 0.05;
 
 /// Share of the whole work below which a subtree is not cut further.
 const SMALLEST: f64 = 1e-4;
+
+/// A front of this order occupies all threads, so a subtree below it need not be a task.
+const LARGE_FRONT: usize = 1024;
+
+/// A subtree with a large front at its root is cut unless it is at most one of so many for each
+/// thread. With 2 threads: from 4 on the memory is that of one thread, on `el3d_30` and `p3d7_80`.
+const TASKS_PER_THREAD: f64 = 8.0;
 
 /// A subtree by its predicted seconds; ties go to the smaller root.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,6 +47,7 @@ impl PartialOrd for Candidate {
 }
 
 /// Roots of the subtrees, largest predicted time first, and the supernodes above them in postorder.
+/// One thread gets the roots of the forest in postorder.
 pub(crate) fn cut(
     symbolic: &SymbolicFactor,
     front_secs: &[f64],
@@ -50,14 +60,14 @@ pub(crate) fn cut(
         root,
     };
     let roots = (0..count).filter(|&s| symbolic.parent(s as usize).is_none());
+    if threads == 1 {
+        return (roots.collect(), Vec::new());
+    }
     let mut heap: BinaryHeap<Candidate> = roots.map(candidate).collect();
     let mut top = Vec::new();
     let mut top_secs = 0.0;
     let total: f64 = heap.iter().map(|c| c.secs).sum();
     while let Some(&largest) = heap.peek() {
-        if threads == 1 {
-            break;
-        }
         let share = (total - top_secs) / threads as f64;
         let limit = share * (1.0 + IMBALANCE);
         // Graham 1969: list scheduling ends by share + (1 - 1/threads)·largest. The schedule itself
@@ -66,7 +76,10 @@ pub(crate) fn cut(
         let few = heap.len() <= 64 * threads;
         let balanced =
             bounded || (few && largest.secs <= limit && makespan(&heap, threads) <= limit);
-        if balanced || largest.secs < total * SMALLEST {
+        let root = largest.root as usize;
+        let large = symbolic.npiv(root) + symbolic.nupd(root) >= LARGE_FRONT
+            && largest.secs * TASKS_PER_THREAD > total / threads as f64;
+        if (balanced && !large) || largest.secs < total * SMALLEST {
             break;
         }
         heap.pop();

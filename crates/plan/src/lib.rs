@@ -13,6 +13,7 @@ mod memory;
 mod places;
 mod plan;
 mod report;
+mod room;
 
 pub use cost::{front_assembly_bytes, front_flops};
 pub use error::PlanError;

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct MemoryUse {
     /// Factor panels.
     pub factor_bytes: u64,
-    /// Work area for update matrices.
+    /// Room for update matrices beyond that of panels which are not begun yet while they live.
     pub update_bytes: u64,
     /// Packing buffers and index lists of all threads.
     pub workspace_bytes: u64,

@@ -1,191 +1,299 @@
-//! Where every update matrix stands, found by walking the tree once without numbers.
+//! Where every panel and every update matrix stands, found by walking the tree without numbers.
 //!
-//! A subtree that one thread walks in postorder keeps its update matrices on a stack with two ends:
-//! fronts at even depth push on the left end, fronts at odd depth on the right. The children of a
-//! front are then together on top of one end while the front's own matrix is made on the other, so
-//! nothing is ever moved and the peak is exactly the largest sum of live matrices: the classical
-//! multifrontal stack (Duff and Reid 1983) without its compaction. Proof that each end is a stack:
-//! what lies on the left below a front's matrix belongs to earlier siblings of it and of its
-//! even-depth ancestors, all of which are needed later than it.
+//! There is one arena. Panels stand at its left in the order in which they are begun, so at any
+//! moment those in use end at a *level* that only rises. Update matrices live to the right of it,
+//! in the room of panels that are not begun yet, and die before those are.
 //!
-//! The matrices of subtree roots and of the fronts above them outlive a subtree; they share an area
-//! whose free list is simulated in the order of the walk, first fit.
+//! An update matrix lives from its own front to its parent's, so the parent's level is what it
+//! must stay clear of. The walk is simulated backwards, from the last front to the first: a front
+//! takes room for its children's matrices, counted from the arena's right end, and gives back the
+//! room of its own. That is first fit over intervals of time (the storage allocation problem of
+//! Gergov 1999), with those that stand against the highest level served first and rightmost; the
+//! arena's end is the largest sum of a level and what stands right of it.
+//!
+//! Small subtrees, and with several threads the subtrees that are tasks, are not simulated front
+//! by front: their matrices stand on a stack with two ends, which takes room as a whole. Fronts at
+//! even depth push on the left end, fronts at odd depth on the right. The children of a front are
+//! then together on top of one end while the front's own matrix is made on the other, so nothing
+//! is ever moved and the stack is as long as the largest sum of live matrices (Duff and Reid 1983,
+//! without compaction). Each end is a stack: what lies below a front's matrix belongs to earlier
+//! siblings of it and of its ancestors of the same parity, all of which are needed later than it.
+//!
+//! Cost: linear in the supernodes, but for the few that are simulated, `O(free parts)` each.
 
-use std::collections::BTreeMap;
+use std::ops::Range;
 
 use tamarack_dense::BlockColumns;
 use tamarack_symbolic::SymbolicFactor;
 
+use crate::error::PlanError;
 use crate::plan::UpdatePlace;
+use crate::room::Room;
 
-/// Places of all update matrices, in numbers.
+/// A subtree whose stack is at most this part of the factor is walked on a stack as a whole: the
+/// slack that this costs is of that order.
+const SMALL_STACK: u64 = 256;
+
+/// What is laid out.
+pub(crate) struct Tree<'a> {
+    symbolic: &'a SymbolicFactor,
+    /// Columns of a block column.
+    block: usize,
+    /// First supernode of every subtree.
+    first: &'a [u32],
+    /// Length of every update matrix.
+    update_len: Vec<u64>,
+}
+
+/// Places of all panels and update matrices, in numbers from the beginning of the arena.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
+    /// Where the panel of each supernode begins.
+    pub panel: Vec<u64>,
     /// One for each supernode.
     pub update: Vec<UpdatePlace>,
+    /// Where each thread's stack begins; none if there is one thread.
+    pub stacks: Vec<u64>,
     /// Length of one thread's stack.
     pub stack_len: u64,
-    /// Where the first stack begins; the part before it holds the subtree roots' matrices.
-    pub stacks_from: u64,
-    /// Length of the whole work area.
-    pub work_len: u64,
+    /// Length of all panels.
+    pub factor_len: u64,
+    /// Length of the arena.
+    pub arena_len: u64,
 }
 
-/// Lays out the update matrices for `threads` stacks; `subtrees` are roots, `top` is in postorder.
-pub(crate) fn lay_out(
-    symbolic: &SymbolicFactor,
-    block: usize,
-    first_of: impl Fn(u32) -> u32,
-    subtrees: &[u32],
-    top: &[u32],
-    threads: usize,
-) -> Places {
-    let len = |s: usize| update_len(symbolic.nupd(s), block);
-    let mut update = vec![UpdatePlace::None; symbolic.supernodes()];
-    let mut stack_len = 0;
-    let mut area = FreeList::default();
-    for &root in subtrees {
-        stack_len = stack_len.max(walk_subtree(
+impl<'a> Tree<'a> {
+    /// A tree with block columns of `block` columns; `first` has one for each supernode.
+    pub fn new(symbolic: &'a SymbolicFactor, block: usize, first: &'a [u32]) -> Self {
+        let len = |s| BlockColumns::update(symbolic.nupd(s), block).len() as u64;
+        Self {
             symbolic,
-            first_of(root),
-            root,
-            &len,
-            &mut update,
-        ));
-        if len(root as usize) > 0 {
-            update[root as usize] = UpdatePlace::Shared(area.allocate(len(root as usize)));
+            block,
+            first,
+            update_len: (0..symbolic.supernodes()).map(len).collect(),
         }
     }
-    let stacks_from = area.end;
-    // When the top is walked the stacks are empty, so their room serves it too.
-    for &s in top {
-        let s = s as usize;
-        if len(s) > 0 {
-            update[s] = UpdatePlace::Shared(area.allocate(len(s)));
-        }
-        for &c in symbolic.children(s) {
-            if let UpdatePlace::Shared(at) = update[c as usize] {
-                area.release(at, len(c as usize));
-            }
-        }
-    }
-    let work_len = area.end.max(stacks_from + threads as u64 * stack_len);
-    Places {
-        update,
-        stack_len,
-        stacks_from,
-        work_len,
-    }
-}
 
-/// Numbers kept for an update matrix.
-fn update_len(nupd: usize, block: usize) -> u64 {
-    BlockColumns::update(nupd, block).len() as u64
-}
-
-/// Places the matrices of one subtree, its root's excepted, and returns the stack they need.
-fn walk_subtree(
-    symbolic: &SymbolicFactor,
-    first: u32,
-    root: u32,
-    len: &impl Fn(usize) -> u64,
-    update: &mut [UpdatePlace],
-) -> u64 {
-    let (first, root) = (first as usize, root as usize);
-    // Depth parity below the root; parents come after children, so walk downwards.
-    let mut odd = vec![false; root - first + 1];
-    for s in (first..root).rev() {
-        if let Some(parent) = symbolic.parent(s) {
-            odd[s - first] = !odd[parent - first];
-        }
-    }
-    let mut used = [0u64; 2];
-    let mut peak = 0;
-    for s in first..=root {
-        let side = usize::from(odd[s - first]);
-        if s != root {
-            update[s] = match len(s) {
-                0 => UpdatePlace::None,
-                _ if side == 0 => UpdatePlace::Left(used[0]),
-                own => UpdatePlace::Right(used[1] + own),
-            };
-            used[side] += len(s);
-        }
-        peak = peak.max(used[0] + used[1]);
-        let children: u64 = symbolic.children(s).iter().map(|&c| len(c as usize)).sum();
-        used[1 - side] -= children;
-    }
-    peak
-}
-
-/// Free parts of an area that grows as needed.
-#[derive(Debug, Default)]
-struct FreeList {
-    /// Offset to length, never adjacent.
-    free: BTreeMap<u64, u64>,
-    end: u64,
-}
-
-impl FreeList {
-    fn allocate(&mut self, len: u64) -> u64 {
-        let found = self
-            .free
-            .iter()
-            .find(|&(_, &free)| free >= len)
-            .map(|(&at, &free)| (at, free));
-        if let Some((at, free)) = found {
-            self.free.remove(&at);
-            if free > len {
-                self.free.insert(at + len, free - len);
-            }
-            return at;
-        }
-        // Grow, beginning in the last free part where it reaches the end.
-        let last = self.free.last_key_value().map(|(&at, &free)| (at, free));
-        let at = match last {
-            Some((at, free)) if at + free == self.end => {
-                self.free.remove(&at);
-                at
-            }
-            _ => self.end,
+    /// Finds all places for `threads`: `subtrees` are the roots of the tasks, `top` the supernodes
+    /// above them in postorder.
+    ///
+    /// # Errors
+    /// [`PlanError::TooLarge`] where the factor's length does not fit into 64 bits.
+    pub fn lay_out(
+        &self,
+        subtrees: &[u32],
+        top: &[u32],
+        threads: usize,
+    ) -> Result<Places, PlanError> {
+        let count = self.symbolic.supernodes();
+        let (panel, factor_len) = self.panels(top)?;
+        let mut places = Places {
+            panel,
+            update: vec![UpdatePlace::None; count],
+            stacks: Vec::new(),
+            stack_len: 0,
+            factor_len,
+            arena_len: 0,
         };
-        self.end = at + len;
+        let packing = if threads == 1 {
+            self.walk_alone(&mut places)
+        } else {
+            self.walk_together(&mut places, subtrees, top, threads)
+        };
+        places.arena_len = packing.arena_len;
+        for (s, place) in places.update.iter_mut().enumerate() {
+            let len = self.update_len[s];
+            if len > 0 && *place == UpdatePlace::None {
+                *place = UpdatePlace::Shared(packing.arena_len - packing.from_end[s] - len);
+            }
+        }
+        Ok(places)
+    }
+
+    /// Where panels begin, and the end: those of the subtrees first, each group in postorder.
+    fn panels(&self, top: &[u32]) -> Result<(Vec<u64>, u64), PlanError> {
+        let mut panel = vec![0; self.symbolic.supernodes()];
+        let mut next = 0u64;
+        let mut above = top.iter().copied().peekable();
+        let below = (0..panel.len() as u32).filter(|&s| above.next_if_eq(&s).is_none());
+        for s in below.chain(top.iter().copied()) {
+            let s = s as usize;
+            panel[s] = next;
+            next = next
+                .checked_add(self.panel_len(s))
+                .ok_or(PlanError::TooLarge)?;
+        }
+        Ok((panel, next))
+    }
+
+    fn panel_len(&self, s: usize) -> u64 {
+        let (npiv, nupd) = (self.symbolic.npiv(s), self.symbolic.nupd(s));
+        BlockColumns::panel(npiv, nupd, self.block).len() as u64
+    }
+
+    /// One thread: every place is absolute, and only small subtrees have a stack.
+    fn walk_alone(&self, places: &mut Places) -> Packing {
+        let peaks = self.stack_peaks();
+        let (mut packing, mut stacks) =
+            self.pack_alone(places, &peaks, places.factor_len / SMALL_STACK);
+        // First fit may leave gaps; one stack beside the factor has none.
+        let most = peaks.iter().copied().max().unwrap_or(0);
+        if packing.arena_len > places.factor_len + most {
+            (packing, stacks) = self.pack_alone(places, &peaks, u64::MAX);
+        }
+        for (subtree, from_end, len) in stacks {
+            let begin = packing.arena_len - from_end - len;
+            for place in &mut places.update[subtree] {
+                *place = match *place {
+                    UpdatePlace::Left(at) => UpdatePlace::Shared(begin + at),
+                    UpdatePlace::Right(back) => UpdatePlace::Shared(begin + len - back),
+                    other => other,
+                };
+            }
+        }
+        packing
+    }
+
+    /// The walk of one thread backwards, with a stack for each subtree that needs at most `small`:
+    /// supernodes below its root, distance of the stack from the arena's end, length.
+    fn pack_alone(
+        &self,
+        places: &mut Places,
+        peaks: &[u64],
+        small: u64,
+    ) -> (Packing, Vec<(Range<usize>, u64, u64)>) {
+        let mut packing = Packing::new(places);
+        let mut stacks = Vec::new();
+        let mut end = self.symbolic.supernodes();
+        while let Some(s) = end.checked_sub(1) {
+            let level = places.panel[s] + self.panel_len(s);
+            if peaks[s] > small {
+                packing.front(self, s, level);
+                end = s;
+            } else {
+                end = self.first[s] as usize;
+                let len = self.stack(s, &mut places.update);
+                let from_end = packing.take(len, level);
+                packing.room.release(from_end, len);
+                packing.release(self, s);
+                stacks.push((end..s, from_end, len));
+            }
+        }
+        (packing, stacks)
+    }
+
+    /// Several threads: the top front by front, and a stack for each thread before that, when all
+    /// panels of the subtrees are in use and none of the top.
+    fn walk_together(
+        &self,
+        places: &mut Places,
+        subtrees: &[u32],
+        top: &[u32],
+        threads: usize,
+    ) -> Packing {
+        let mut packing = Packing::new(places);
+        for &s in top.iter().rev() {
+            let s = s as usize;
+            packing.front(self, s, places.panel[s] + self.panel_len(s));
+        }
+        let level = top
+            .first()
+            .map_or(places.factor_len, |&s| places.panel[s as usize]);
+        let lens = subtrees
+            .iter()
+            .map(|&root| self.stack(root as usize, &mut places.update));
+        let len = lens.max().unwrap_or(0);
+        let from_end: Vec<u64> = (0..threads).map(|_| packing.take(len, level)).collect();
+        places.stack_len = len;
+        places.stacks = from_end
+            .iter()
+            .map(|at| packing.arena_len - at - len)
+            .collect();
+        packing
+    }
+
+    /// Largest sum of update matrices that live together in the postorder walk of each subtree.
+    fn stack_peaks(&self) -> Vec<u64> {
+        let mut peaks: Vec<u64> = Vec::with_capacity(self.symbolic.supernodes());
+        for s in 0..self.symbolic.supernodes() {
+            let (mut waiting, mut peak) = (0, 0);
+            for &c in self.symbolic.children(s) {
+                peak = peak.max(waiting + peaks[c as usize]);
+                waiting += self.update_len[c as usize];
+            }
+            peaks.push(peak.max(waiting + self.update_len[s]));
+        }
+        peaks
+    }
+
+    /// Places the matrices of one subtree, its root's excepted, and returns the stack they need.
+    fn stack(&self, root: usize, update: &mut [UpdatePlace]) -> u64 {
+        let first = self.first[root] as usize;
+        // Depth parity below the root; parents come after children, so walk downwards.
+        let mut odd = vec![false; root - first + 1];
+        for s in (first..root).rev() {
+            if let Some(parent) = self.symbolic.parent(s) {
+                odd[s - first] = !odd[parent - first];
+            }
+        }
+        let mut used = [0u64; 2];
+        let mut peak = 0;
+        for s in first..=root {
+            let side = usize::from(odd[s - first]);
+            if s != root {
+                let len = self.update_len[s];
+                update[s] = match len {
+                    0 => UpdatePlace::None,
+                    _ if side == 0 => UpdatePlace::Left(used[0]),
+                    own => UpdatePlace::Right(used[1] + own),
+                };
+                used[side] += len;
+            }
+            peak = peak.max(used[0] + used[1]);
+            let children = self.symbolic.children(s).iter();
+            used[1 - side] -= children.map(|&c| self.update_len[c as usize]).sum::<u64>();
+        }
+        peak
+    }
+}
+
+/// The walk backwards through time.
+struct Packing {
+    /// Distances from the arena's right end.
+    room: Room,
+    /// Where in `room` each update matrix is that a front of the walk took room for.
+    from_end: Vec<u64>,
+    /// Length of the arena so far.
+    arena_len: u64,
+}
+
+impl Packing {
+    fn new(places: &Places) -> Self {
+        Self {
+            room: Room::default(),
+            from_end: vec![0; places.panel.len()],
+            arena_len: places.factor_len,
+        }
+    }
+
+    /// Takes room for `len` numbers that are in use while panels are up to `level`.
+    fn take(&mut self, len: u64, level: u64) -> u64 {
+        let at = self.room.allocate(len);
+        self.arena_len = self.arena_len.max(level + at + len);
         at
     }
 
-    fn release(&mut self, at: u64, len: u64) {
-        let mut start = at;
-        let mut stop = at + len;
-        let before = self.free.range(..at).next_back().map(|(&a, &l)| (a, l));
-        if let Some((a, l)) = before
-            && a + l == at
-        {
-            self.free.remove(&a);
-            start = a;
-        }
-        if let Some(l) = self.free.remove(&stop) {
-            stop += l;
-        }
-        self.free.insert(start, stop - start);
+    /// Gives back the room of the update matrix of `s`: it is not there before its front.
+    fn release(&mut self, tree: &Tree<'_>, s: usize) {
+        self.room.release(self.from_end[s], tree.update_len[s]);
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn free_parts_join_again() {
-        let mut list = FreeList::default();
-        let (a, b, c) = (list.allocate(10), list.allocate(20), list.allocate(5));
-        assert_eq!((a, b, c, list.end), (0, 10, 30, 35));
-        list.release(a, 10);
-        list.release(b, 20);
-        assert_eq!(list.allocate(30), 0);
-        list.release(0, 30);
-        list.release(c, 5);
-        assert_eq!(list.free.len(), 1);
-        assert_eq!(list.allocate(50), 0);
-        assert_eq!(list.end, 50);
+    /// Goes back over front `s`.
+    fn front(&mut self, tree: &Tree<'_>, s: usize, level: u64) {
+        for &c in tree.symbolic.children(s) {
+            let c = c as usize;
+            self.from_end[c] = self.take(tree.update_len[c], level);
+        }
+        self.release(tree, s);
     }
 }

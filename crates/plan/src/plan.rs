@@ -1,5 +1,6 @@
 //! The plan of a factorization.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use crate::cut::{cut, list_schedule};
 use crate::error::PlanError;
 use crate::machine::Machine;
 use crate::memory::MemoryUse;
-use crate::places::{Places, lay_out};
+use crate::places::{Places, Tree};
 
 /// Precision of the factor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -74,7 +75,7 @@ pub enum UpdatePlace {
     Left(u64),
     /// Counted back from the right end of that stack.
     Right(u64),
-    /// From the beginning of the work area.
+    /// From the beginning of the arena.
     Shared(u64),
 }
 
@@ -85,7 +86,6 @@ pub struct FactorPlan {
     symbolic: Arc<SymbolicFactor>,
     options: PlanOptions,
     threads: usize,
-    panel_offset: Vec<u64>,
     places: Places,
     subtrees: Vec<Subtree>,
     top: Vec<u32>,
@@ -118,9 +118,8 @@ impl FactorPlan {
             .collect();
         let (subtree_secs, first) = subtree_sums(&symbolic, &secs);
         let (roots, top) = cut(&symbolic, &secs, &subtree_secs, threads);
-        let first_of = |root: u32| first[root as usize];
-        let places = lay_out(&symbolic, options.block, first_of, &roots, &top, threads);
-        let panel_offset = panel_offsets(&symbolic, options.block)?;
+        let tree = Tree::new(&symbolic, options.block, &first);
+        let places = tree.lay_out(&roots, &top, threads)?;
         let largest_front = (0..count)
             .map(|s| symbolic.npiv(s) + symbolic.nupd(s))
             .max()
@@ -128,7 +127,7 @@ impl FactorPlan {
         let subtrees: Vec<Subtree> = roots
             .iter()
             .map(|&root| Subtree {
-                first: first_of(root),
+                first: first[root as usize],
                 root,
                 secs: subtree_secs[root as usize],
             })
@@ -143,8 +142,8 @@ impl FactorPlan {
         let below = list_schedule(subtrees.iter().map(|t| t.secs), threads);
         let above: f64 = top.iter().map(|&s| secs[s as usize]).sum();
         let memory = MemoryUse {
-            factor_bytes: bytes(panel_offset[count], value_bytes)?,
-            update_bytes: bytes(places.work_len, value_bytes)?,
+            factor_bytes: bytes(places.factor_len, value_bytes)?,
+            update_bytes: bytes(places.arena_len - places.factor_len, value_bytes)?,
             workspace_bytes: workspace_bytes(options, largest_front, threads)
                 + bytes(packed_len, value_bytes)?,
             analysis_bytes: symbolic.heap_bytes() + plan_bytes(count),
@@ -154,7 +153,6 @@ impl FactorPlan {
             symbolic,
             options: *options,
             threads,
-            panel_offset,
             places,
             subtrees,
             top,
@@ -218,32 +216,37 @@ impl FactorPlan {
         BlockColumns::update(self.symbolic.nupd(s), self.options.block)
     }
 
-    /// Where the panel of each supernode begins, in numbers, and the end; length supernodes + 1.
-    pub fn panel_offset(&self) -> &[u64] {
-        &self.panel_offset
+    /// Where the panel of supernode `s` stands in the arena, in numbers.
+    pub fn panel_range(&self, s: usize) -> Range<u64> {
+        let from = self.places.panel[s];
+        from..from + self.panel_layout(s).len() as u64
     }
 
-    /// Where the update matrix of supernode `s` stands.
+    /// Where the update matrix of supernode `s` stands; it lives from the front of `s` to that of
+    /// the parent, and shares its room with panels that are begun later.
     pub fn update_place(&self, s: usize) -> UpdatePlace {
         self.places.update[s]
     }
 
-    /// Length of the work area for update matrices, in numbers.
-    pub fn work_len(&self) -> u64 {
-        self.places.work_len
+    /// Length of all panels, in numbers: they stand at the left of the arena.
+    pub fn factor_len(&self) -> u64 {
+        self.places.factor_len
     }
 
-    /// Length of one thread's stack in the work area, in numbers.
-    pub fn stack_len(&self) -> u64 {
-        self.places.stack_len
+    /// Length of the arena that holds panels and update matrices, in numbers.
+    pub fn arena_len(&self) -> u64 {
+        self.places.arena_len
     }
 
-    /// Where the stack of thread `member` begins in the work area, in numbers.
-    pub fn stack_offset(&self, member: usize) -> u64 {
-        self.places.stacks_from + member as u64 * self.places.stack_len
+    /// Where the stack of thread `member` stands in the arena, in numbers; with one thread there
+    /// is none, as all places are absolute.
+    pub fn stack(&self, member: usize) -> Range<u64> {
+        let from = self.places.stacks.get(member).copied().unwrap_or(0);
+        from..from + self.places.stack_len
     }
 
-    /// Subtrees for single threads, in the order in which they should be begun.
+    /// Subtrees for single threads, in the order in which they are to be begun; one thread's
+    /// places depend on it.
     pub fn subtrees(&self) -> &[Subtree] {
         &self.subtrees
     }
@@ -296,20 +299,6 @@ fn subtree_sums(symbolic: &SymbolicFactor, secs: &[f64]) -> (Vec<f64>, Vec<u32>)
         }
     }
     (sums, first)
-}
-
-fn panel_offsets(symbolic: &SymbolicFactor, block: usize) -> Result<Vec<u64>, PlanError> {
-    let mut offsets = Vec::with_capacity(symbolic.supernodes() + 1);
-    let mut next = 0u64;
-    offsets.push(0);
-    for s in 0..symbolic.supernodes() {
-        let layout = BlockColumns::panel(symbolic.npiv(s), symbolic.nupd(s), block);
-        next = next
-            .checked_add(layout.len() as u64)
-            .ok_or(PlanError::TooLarge)?;
-        offsets.push(next);
-    }
-    Ok(offsets)
 }
 
 fn bytes(numbers: u64, value_bytes: usize) -> Result<u64, PlanError> {

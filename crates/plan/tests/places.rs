@@ -1,5 +1,5 @@
-//! The plan walked through without numbers: nothing that lives overlaps, nothing is left out, and
-//! one thread's stack is exactly as long as what lives at its peak.
+//! The plan walked through without numbers: panels, stacks and update matrices that live together
+//! never overlap, nothing is left out, and one thread needs no more than a stack beside the factor.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,87 +61,158 @@ fn range(plan: &FactorPlan, s: usize, member: usize) -> Range<u64> {
     let len = plan.update_layout(s).len() as u64;
     let from = match plan.update_place(s) {
         UpdatePlace::None => return 0..0,
-        UpdatePlace::Left(at) => plan.stack_offset(member) + at,
-        UpdatePlace::Right(back) => plan.stack_offset(member + 1) - back,
+        UpdatePlace::Left(at) => plan.stack(member).start + at,
+        UpdatePlace::Right(back) => plan.stack(member).end - back,
         UpdatePlace::Shared(at) => at,
     };
     from..from + len
 }
 
-/// Live matrices, checked for overlap whenever one comes.
+/// What stands in the arena at a moment of the walk, checked whenever something comes.
 struct Live<'a> {
     plan: &'a FactorPlan,
-    list: Vec<(usize, Range<u64>)>,
-    peak: u64,
+    /// Panels and whole stacks.
+    kept: Vec<(String, Range<u64>)>,
+    matrices: Vec<(usize, Range<u64>)>,
+    /// Largest sum of update matrices.
+    most: u64,
 }
 
-impl Live<'_> {
-    fn process(&mut self, s: usize, member: usize) {
-        let new = range(self.plan, s, member);
-        assert_eq!(new.is_empty(), self.plan.symbolic().nupd(s) == 0);
-        assert!(new.end <= self.plan.work_len());
-        for (other, place) in &self.list {
-            let apart = new.end <= place.start || place.end <= new.start || new.is_empty();
-            assert!(apart, "{s} at {new:?} runs into {other} at {place:?}");
+impl<'a> Live<'a> {
+    fn new(plan: &'a FactorPlan) -> Self {
+        Self {
+            plan,
+            kept: Vec::new(),
+            matrices: Vec::new(),
+            most: 0,
         }
-        self.list.push((s, new));
-        self.peak = self
-            .peak
-            .max(self.list.iter().map(|(_, r)| r.end - r.start).sum());
+    }
+
+    /// From now on `place` is in use for good.
+    fn keep(&mut self, name: String, place: Range<u64>) {
+        assert!(place.end <= self.plan.arena_len());
+        for (other, there) in &self.kept {
+            assert!(
+                apart(&place, there),
+                "{name} at {place:?}, {other} at {there:?}"
+            );
+        }
+        for (other, there) in &self.matrices {
+            assert!(
+                apart(&place, there),
+                "{name} at {place:?}, matrix {other} at {there:?}"
+            );
+        }
+        self.kept.push((name, place));
+    }
+
+    /// From now on the matrix of `s` is in use until its parent's front is done.
+    fn come(&mut self, s: usize, place: Range<u64>) {
+        assert_eq!(place.is_empty(), self.plan.symbolic().nupd(s) == 0);
+        assert!(place.end <= self.plan.arena_len());
+        let kept = self.kept.iter().map(|(name, there)| (name.clone(), there));
+        let matrices = self.matrices.iter();
+        for (other, there) in kept.chain(matrices.map(|(s, there)| (s.to_string(), there))) {
+            assert!(
+                apart(&place, there),
+                "matrix {s} at {place:?}, {other} at {there:?}"
+            );
+        }
+        self.matrices.push((s, place));
+        let lens = self.matrices.iter().map(|(_, r)| r.end - r.start);
+        self.most = self.most.max(lens.sum());
+    }
+
+    fn drop_children(&mut self, s: usize) {
         let children = self.plan.symbolic().children(s);
-        let before = self.list.len();
-        self.list
+        let before = self.matrices.len();
+        self.matrices
             .retain(|(other, _)| !children.contains(&(*other as u32)));
-        assert_eq!(
-            before - self.list.len(),
-            children.len(),
-            "a child of {s} was not there"
-        );
+        let gone = before - self.matrices.len();
+        assert_eq!(gone, children.len(), "a child of {s} was not there");
+    }
+
+    fn process(&mut self, s: usize) {
+        self.keep(format!("panel {s}"), self.plan.panel_range(s));
+        self.come(s, range(self.plan, s, 0));
+        self.drop_children(s);
+    }
+}
+
+fn apart(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.end <= b.start || b.end <= a.start || a.is_empty() || b.is_empty()
+}
+
+/// Walks a subtree whose inner matrices stand on a member's stack.
+fn walk_on_stack(plan: &FactorPlan, first: u32, root: u32, member: usize) {
+    let mut live = Live::new(plan);
+    for s in first as usize..=root as usize {
+        let place = range(plan, s, member);
+        let stack = plan.stack(member);
+        let inside = stack.start <= place.start && place.end <= stack.end;
+        assert!(inside || place.is_empty() || s == root as usize);
+        live.come(s, place);
+        live.drop_children(s);
     }
 }
 
 #[test]
-fn live_matrices_never_overlap() {
+fn what_lives_together_never_overlaps() {
+    let mut tops = 0;
     for seed in 0..400 {
         let symbolic = random_symbolic(seed);
-        for (threads, block) in [(1, 64), (2, 8), (5, 3)] {
+        for (threads, block) in [(1, 64), (1, 5), (2, 8), (5, 3)] {
             let plan = plan(&symbolic, threads, block);
-            let mut live = Live {
-                plan: &plan,
-                list: Vec::new(),
-                peak: 0,
-            };
-            let mut seen = 0;
-            for (k, tree) in plan.subtrees().iter().enumerate() {
-                for s in tree.first..=tree.root {
-                    live.process(s as usize, k % threads);
-                    seen += 1;
-                }
-            }
-            for &s in plan.top() {
-                live.process(s as usize, 0);
-                seen += 1;
-            }
-            assert_eq!(seen, symbolic.supernodes());
+            let mut live = Live::new(&plan);
+            let subtrees = plan.subtrees();
+            let below = || subtrees.iter().flat_map(|t| t.first..=t.root);
+            let mut walked: Vec<u32> = below().chain(plan.top().iter().copied()).collect();
+            walked.sort_unstable();
+            assert!(walked.into_iter().eq(0..symbolic.supernodes() as u32));
             if threads == 1 {
                 assert!(plan.top().is_empty());
-                assert_eq!(plan.stack_len(), live.peak);
+                for s in below() {
+                    live.process(s as usize);
+                }
+                // Not above a stack beside the factor.
+                assert!(plan.arena_len() <= plan.factor_len() + live.most);
+                continue;
+            }
+            // Side by side: any panel of the subtrees, any stack, any matrix of a root.
+            for s in below() {
+                live.keep(format!("panel {s}"), plan.panel_range(s as usize));
+            }
+            let panels = live.kept.len();
+            for member in 0..threads {
+                live.keep(format!("stack {member}"), plan.stack(member));
+            }
+            for (k, tree) in subtrees.iter().enumerate() {
+                walk_on_stack(&plan, tree.first, tree.root, k % threads);
+                live.come(tree.root as usize, range(&plan, tree.root as usize, 0));
+            }
+            live.kept.truncate(panels);
+            tops += plan.top().len();
+            for &s in plan.top() {
+                live.process(s as usize);
             }
         }
     }
+    assert!(tops > 1000, "the cuts left only {tops} fronts above them");
 }
 
 #[test]
-fn stacks_of_different_members_are_apart() {
-    let symbolic = random_symbolic(11);
-    let plan = plan(&symbolic, 3, 16);
-    for member in 0..3 {
-        assert_eq!(
-            plan.stack_offset(member + 1) - plan.stack_offset(member),
-            plan.stack_len()
-        );
+fn panels_fill_the_left_of_the_arena() {
+    for threads in [1, 3] {
+        let plan = plan(&random_symbolic(11), threads, 16);
+        let mut panels: Vec<_> = (0..plan.symbolic().supernodes())
+            .map(|s| plan.panel_range(s))
+            .collect();
+        panels.sort_unstable_by_key(|r| r.start);
+        assert!(panels.windows(2).all(|w| w[0].end == w[1].start));
+        let ends = (panels[0].start, panels[panels.len() - 1].end);
+        assert_eq!(ends, (0, plan.factor_len()));
+        assert!(plan.factor_len() <= plan.arena_len());
     }
-    assert!(plan.stack_offset(3) <= plan.work_len());
 }
 
 #[test]

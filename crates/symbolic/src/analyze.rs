@@ -81,6 +81,7 @@ impl SymbolicFactor {
             relative: structure.relative,
             entry_ptr: structure.entry_ptr,
             entry_src: structure.entry_src,
+            entry_src_high: structure.entry_src_high,
             entry_row: structure.entry_row,
             stats,
             fingerprint: pattern_fingerprint(pattern),

@@ -36,8 +36,10 @@ pub struct SymbolicFactor {
     pub(crate) relative: Vec<u32>,
     /// Offsets into the entry map, by column; length `n + 1`.
     pub(crate) entry_ptr: Vec<u64>,
-    /// Position of the entry in the values of the user's matrix.
-    pub(crate) entry_src: Vec<u64>,
+    /// Position of the entry in the values of the user's matrix, low half.
+    pub(crate) entry_src: Vec<u32>,
+    /// High half, empty unless A has 2^32 entries or more.
+    pub(crate) entry_src_high: Vec<u32>,
     /// Row of the entry as a position in its front.
     pub(crate) entry_row: Vec<u32>,
     /// Counts.
@@ -66,10 +68,25 @@ pub struct Stats {
 /// Entries of A that fall into one column of a front.
 #[derive(Clone, Copy, Debug)]
 pub struct Entries<'a> {
-    /// Positions in the values of the user's matrix.
-    pub src: &'a [u64],
-    /// Rows as positions in the front, same length; the column itself is a pivot column.
+    /// Low halves of the positions in the values of the user's matrix.
+    low: &'a [u32],
+    /// High halves, or none.
+    high: &'a [u32],
+    /// Rows as positions in the front, increasing; the column itself is a pivot column.
     pub row: &'a [u32],
+}
+
+impl<'a> Entries<'a> {
+    /// Positions in the values of the user's matrix, with rows as positions in the front.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u32)> + use<'a> {
+        let high = self.high;
+        let pairs = self.low.iter().zip(self.row).enumerate();
+        pairs.map(move |(k, (&low, &row))| {
+            let high = high.get(k).copied().unwrap_or(0);
+            (u64::from(high) << 32 | u64::from(low), row)
+        })
+    }
 }
 
 impl SymbolicFactor {
@@ -154,14 +171,21 @@ impl SymbolicFactor {
             + of(&self.relative)
             + of(&self.entry_ptr)
             + of(&self.entry_src)
+            + of(&self.entry_src_high)
             + of(&self.entry_row)
     }
 
     /// Entries of A in pivot column `j` (elimination order, `0..n`).
     pub fn entries(&self, j: usize) -> Entries<'_> {
         let range = self.entry_ptr[j] as usize..self.entry_ptr[j + 1] as usize;
+        let high = if self.entry_src_high.is_empty() {
+            &[][..]
+        } else {
+            &self.entry_src_high[range.clone()]
+        };
         Entries {
-            src: &self.entry_src[range.clone()],
+            low: &self.entry_src[range.clone()],
+            high,
             row: &self.entry_row[range],
         }
     }

@@ -14,7 +14,7 @@ use crate::structure::owners;
 use crate::{Stats, SymbolicError, SymbolicFactor};
 
 /// First bytes of a saved analysis: what it is, and the version of its layout.
-const MAGIC: [u8; 8] = *b"tmrksym1";
+const MAGIC: [u8; 8] = *b"tmrksym2";
 
 /// The fields of a symbolic factor, unchecked; the same names and order.
 #[derive(Deserialize)]
@@ -28,7 +28,8 @@ pub(crate) struct Unchecked {
     rows: Vec<u32>,
     relative: Vec<u32>,
     entry_ptr: Vec<u64>,
-    entry_src: Vec<u64>,
+    entry_src: Vec<u32>,
+    entry_src_high: Vec<u32>,
     entry_row: Vec<u32>,
     stats: Stats,
     fingerprint: u64,
@@ -94,6 +95,7 @@ impl TryFrom<Unchecked> for SymbolicFactor {
             relative: u.relative,
             entry_ptr: u.entry_ptr,
             entry_src: u.entry_src,
+            entry_src_high: u.entry_src_high,
             entry_row: u.entry_row,
             stats: u.stats,
             fingerprint: u.fingerprint,
@@ -129,6 +131,15 @@ impl SymbolicFactor {
         )?;
         let entries = self.entry_src.len();
         ensure_offsets(&self.entry_ptr, n, entries, "offsets of the entry map")?;
+        let wide = if entries as u64 > u64::from(u32::MAX) {
+            entries
+        } else {
+            0
+        };
+        ensure(
+            self.entry_src_high.len() == wide,
+            "high halves of the entry map",
+        )?;
         ensure(self.entry_row.len() == entries, "rows of the entry map")
     }
 
@@ -189,7 +200,7 @@ impl SymbolicFactor {
     /// Every entry of A occurs once; rows in a front increase from the diagonal.
     fn check_entries(&self, owner: &[u32]) -> Result<(), SymbolicError> {
         let mut seen = vec![false; self.entry_src.len()];
-        for &src in &self.entry_src {
+        for (src, _) in (0..self.n()).flat_map(|j| self.entries(j).iter()) {
             let flag = usize::try_from(src).ok().and_then(|k| seen.get_mut(k));
             let fresh = flag.is_some_and(|f| !std::mem::replace(f, true));
             ensure(fresh, "source of an entry")?;

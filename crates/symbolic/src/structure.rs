@@ -19,7 +19,8 @@ pub(crate) struct Structure {
     pub rows: Vec<u32>,
     pub relative: Vec<u32>,
     pub entry_ptr: Vec<u64>,
-    pub entry_src: Vec<u64>,
+    pub entry_src: Vec<u32>,
+    pub entry_src_high: Vec<u32>,
     pub entry_row: Vec<u32>,
 }
 
@@ -101,9 +102,18 @@ impl Structure {
             relative: vec![0; total],
         };
         let (entry_ptr, mut next) = entry_offsets(lower, label);
-        let mut entry_src = vec![0u64; pattern.nnz_lower() as usize];
+        let nnz = pattern.nnz_lower() as usize;
+        let wide = pattern.nnz_lower() > u64::from(u32::MAX);
+        let mut entry_src = vec![0u32; nnz];
+        let mut entry_src_high = vec![0u32; if wide { nnz } else { 0 }];
+        let mut write_src = |slot: usize, src: u64| {
+            entry_src[slot] = src as u32;
+            if wide {
+                entry_src_high[slot] = (src >> 32) as u32;
+            }
+        };
         let mut entry_row = buffer;
-        entry_row.resize(pattern.nnz_lower() as usize, 0);
+        entry_row.resize(nnz, 0);
         for i in 0..n {
             let s = owner[i];
             let in_owner = i as u32 - assembly.super_ptr[s as usize];
@@ -111,7 +121,7 @@ impl Structure {
             let slot = next[i] as usize;
             next[i] += 1;
             let user = permutation.user_of_elim()[i] as usize;
-            entry_src[slot] = pattern.col_ptr()[user];
+            write_src(slot, pattern.col_ptr()[user]);
             entry_row[slot] = in_owner;
             for (column, src) in lower.row_with_src(old[i] as usize) {
                 let (j, t) = home[column as usize];
@@ -123,7 +133,7 @@ impl Structure {
                 };
                 let slot = next[j as usize] as usize;
                 next[j as usize] += 1;
-                entry_src[slot] = src;
+                write_src(slot, src);
                 entry_row[slot] = position;
             }
         }
@@ -133,6 +143,7 @@ impl Structure {
             relative: sweep.relative,
             entry_ptr,
             entry_src,
+            entry_src_high,
             entry_row,
         }
     }

@@ -81,7 +81,10 @@ fn check_invariants(a: &Pattern, f: &SymbolicFactor) {
     let roots = (0..f.supernodes()).filter(|&s| f.parent(s).is_none());
     assert_eq!(roots.map(|s| sums[s]).sum::<u128>(), total);
     assert_eq!(total, stats.flops_stored);
-    let mut sources = f.entry_src.clone();
+    let columns = (0..f.n()).map(|j| f.entries(j));
+    let mut sources: Vec<u64> = columns
+        .flat_map(|e| e.iter().map(|(src, _)| src).collect::<Vec<_>>())
+        .collect();
     sources.sort_unstable();
     assert!(sources.iter().copied().eq(0..a.nnz_lower()));
 }
@@ -90,7 +93,7 @@ fn check_entries(a: &Pattern, f: &SymbolicFactor, s: usize, front: &[u32]) {
     for j in f.columns(s) {
         let e = f.entries(j);
         assert!(e.row.windows(2).all(|w| w[0] < w[1]));
-        for (&src, &row) in e.src.iter().zip(e.row) {
+        for (src, row) in e.iter() {
             let column = a.col_ptr().partition_point(|&p| p <= src) - 1;
             let (i, k) = (a.row_idx()[src as usize], column as u32);
             let ends = [i, k].map(|u| f.permutation().elim(UserIdx(u)).0);

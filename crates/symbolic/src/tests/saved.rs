@@ -46,7 +46,7 @@ fn follow(f: &SymbolicFactor) -> usize {
             let (front, values) = (vec![1; order], vec![1; f.nnz_a() as usize]);
             let e = f.entries(j);
             sum += e.row.iter().map(|&r| front[r as usize]).sum::<usize>();
-            sum += e.src.iter().map(|&k| values[k as usize]).sum::<usize>();
+            sum += e.iter().map(|(k, _)| values[k as usize]).sum::<usize>();
         }
         sum += f
             .children(s)
@@ -99,7 +99,8 @@ fn wrong_fields_are_named() {
     damage(|f| f.relative[3] += 1, "relative index");
     damage(|f| f.rows.swap(0, 1), "rows of a supernode");
     damage(|f| f.entry_src[1] = f.entry_src[0], "source of an entry");
-    damage(|f| f.entry_src[1] = u64::MAX, "source of an entry");
+    damage(|f| f.entry_src[1] = u32::MAX, "source of an entry");
+    damage(|f| f.entry_src_high.push(1), "high halves");
     damage(|f| f.entry_row[0] = 1 << 20, "rows of the entries");
     damage(|f| f.parent[0] = u32::MAX, "parent");
     damage(|f| f.children.swap(0, 1), "children");
