@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate and what it may depend on.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("sparse", &[]),
     ("dense", &[]),
     ("store", &[]),
@@ -23,6 +23,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("cli", &["tamarack"]),
     ("testkit", &["sparse"]),
     ("tests", &["tamarack"]),
+    ("benches", &["tamarack"]),
 ];
 
 fn short(name: &str) -> &str {

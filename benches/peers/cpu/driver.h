@@ -1,0 +1,108 @@
+// What the drivers of C libraries share: the matrix file, timing, the line of JSON.
+// MATRIX.bin: int64 n, int64 nnz, int64 col_ptr[n+1], int32 rows[nnz], double values[nnz], the lower
+// triangle with its diagonal. ORDER.i32: int32 user_of_elim[n].
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST = 7, MANY = 16 };
+
+typedef struct {
+  int64_t n, nnz, *ptr;
+  int32_t *row;
+  double *val;
+} Matrix;
+
+typedef struct {
+  const char *solver, *matrix;
+  int threads;
+  double order, symbolic, first, refactor[MOST], solve[2][MOST], stored, peak, error;
+  int refactors;
+} Record;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+static void *get(FILE *f, size_t bytes) {
+  void *p = malloc(bytes + 1);
+  if (!f || !p || fread(p, 1, bytes, f) != bytes) exit(fprintf(stderr, "short read\n"));
+  return p;
+}
+
+static Matrix load(const char *path) {
+  FILE *f = fopen(path, "rb");
+  int64_t *head = get(f, 16);
+  Matrix a = {head[0], head[1], get(f, 8 * (head[0] + 1)), get(f, 4 * head[1]), get(f, 8 * head[1])};
+  fclose(f);
+  return a;
+}
+
+static int32_t *load_order(const char *path, int64_t n) { return get(fopen(path, "rb"), 4 * n); }
+
+static void multiply(const Matrix *a, const double *x, double *y) {
+  memset(y, 0, 8 * a->n);
+  for (int64_t j = 0; j < a->n; j++)
+    for (int64_t k = a->ptr[j]; k < a->ptr[j + 1]; k++) {
+      y[a->row[k]] += a->val[k] * x[j];
+      if (a->row[k] != j) y[j] += a->val[k] * x[a->row[k]];
+    }
+}
+
+// MANY columns of b = A x, x_i = 1 + sin(0.37 i)
+static double *right_hand_sides(const Matrix *a) {
+  double *x = malloc(8 * a->n), *b = malloc(8 * a->n * MANY);
+  for (int64_t i = 0; i < a->n; i++) x[i] = 1 + sin(0.37 * i);
+  multiply(a, x, b);
+  for (int c = 1; c < MANY; c++) memcpy(b + c * a->n, b, 8 * a->n);
+  free(x);
+  return b;
+}
+
+static double backward_error(const Matrix *a, const double *x, const double *b) {
+  double *y = malloc(8 * a->n), *s = calloc(a->n, 8), r = 0, xm = 0, bm = 0, am = 0;
+  multiply(a, x, y);
+  for (int64_t j = 0; j < a->n; j++)
+    for (int64_t k = a->ptr[j]; k < a->ptr[j + 1]; k++) {
+      s[a->row[k]] += fabs(a->val[k]);
+      if (a->row[k] != j) s[j] += fabs(a->val[k]);
+    }
+  for (int64_t i = 0; i < a->n; i++) {
+    double e = fabs(y[i] - b[i]);
+    if (!(e <= r)) r = e;
+    xm = fmax(xm, fabs(x[i])), bm = fmax(bm, fabs(b[i])), am = fmax(am, s[i]);
+  }
+  free(y), free(s);
+  return r / (am * xm + bm);
+}
+
+// A field of /proc/self/status in bytes.
+static double status_bytes(const char *field) {
+  FILE *f = fopen("/proc/self/status", "r");
+  char line[256];
+  double kib = 0;
+  while (f && fgets(line, sizeof line, f))
+    if (!strncmp(line, field, strlen(field))) kib = atof(strchr(line, ':') + 1);
+  if (f) fclose(f);
+  return 1024 * kib;
+}
+
+static void list(const char *name, const double *t, int n) {
+  printf(",\"%s\":[", name);
+  for (int k = 0; k < n; k++) printf("%s%.9f", k ? "," : "", t[k]);
+  printf("]");
+}
+
+static void print(const Record *r, int64_t n) {
+  printf("{\"solver\":\"%s\",\"matrix\":\"%s\",\"threads\":%d,\"n\":%ld", r->solver, r->matrix, r->threads, (long)n);
+  printf(",\"order_secs\":%.9f,\"symbolic_secs\":%.9f,\"first_secs\":%.9f", r->order, r->symbolic, r->first);
+  list("refactor_secs", r->refactor, r->refactors);
+  list("solve_1_secs", r->solve[0], MOST);
+  list("solve_16_secs", r->solve[1], MOST);
+  printf(",\"stored_millions\":%.6f,\"peak_bytes\":%.0f,\"backward_error\":%.3e}\n", r->stored, r->peak, r->error);
+}

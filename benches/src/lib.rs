@@ -1,0 +1,13 @@
+//! Times Tamarack and its peers on the same matrices, phases apart.
+//!
+//! `drive` runs one solver on one matrix in a process of its own and prints a [`Record`] as one line
+//! of JSON; the C drivers in `peers/cpu` print the same line. `compare` runs them all by turns and
+//! writes what came out into a folder.
+
+pub mod exchange;
+pub mod machine;
+pub mod record;
+pub mod summary;
+pub mod timing;
+
+pub use record::Record;

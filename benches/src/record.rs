@@ -1,0 +1,71 @@
+//! What a driver prints about one solver on one matrix.
+
+use serde::{Deserialize, Serialize};
+
+/// One process: one solver, one matrix, one number of threads. Times in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Name of the solver, with its variant.
+    pub solver: String,
+    /// Name of the matrix.
+    pub matrix: String,
+    /// Threads.
+    pub threads: usize,
+    /// Unknowns.
+    pub n: usize,
+    /// Ordering, or all of the analysis where a solver does not tell them apart; 0 if given.
+    pub order_secs: f64,
+    /// Symbolic analysis.
+    pub symbolic_secs: f64,
+    /// First factorization, memory included.
+    pub first_secs: f64,
+    /// Later factorizations of the same pattern.
+    pub refactor_secs: Vec<f64>,
+    /// Solves with 1 right-hand side, without refinement.
+    pub solve_1_secs: Vec<f64>,
+    /// Solves with 16 right-hand sides.
+    pub solve_16_secs: Vec<f64>,
+    /// Entries of the factor as stored, in millions, if known.
+    pub stored_millions: f64,
+    /// Peak of the process over what it held after reading, in bytes.
+    pub peak_bytes: f64,
+    /// `‖Ax − b‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)` of the solution with 1 right-hand side.
+    pub backward_error: f64,
+}
+
+/// Median of some numbers; NaN of none.
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]),
+    }
+}
+
+/// `exp` of the mean of the logarithms; NaN of none.
+pub fn geometric_mean(values: &[f64]) -> f64 {
+    let logs: f64 = values.iter().map(|v| v.ln()).sum();
+    (logs / values.len() as f64).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_and_means() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0]), 2.5);
+        assert!(median(&[]).is_nan());
+        assert!((geometric_mean(&[1.0, 4.0]) - 2.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_line_of_a_c_driver_is_read() {
+        let line = r#"{"solver":"pardiso","matrix":"a","threads":2,"n":3,"order_secs":0.5,"symbolic_secs":0,"first_secs":1,"refactor_secs":[1,2],"solve_1_secs":[0.1],"solve_16_secs":[],"stored_millions":1.5,"peak_bytes":1e6,"backward_error":1e-16}"#;
+        let record: Record = serde_json::from_str(line).unwrap();
+        assert_eq!((record.threads, record.refactor_secs.len()), (2, 2));
+    }
+}
