@@ -29,6 +29,9 @@ const STEP: usize = 8;
 /// Columns that rows below are updated with at a time, for several right-hand sides.
 const WIDE: usize = 16;
 
+/// Lines of a panel that are asked for ahead: what comes from memory while a panel before it is worked on.
+const PREFETCH: usize = 32;
+
 /// Right-hand sides taken together at most.
 pub const MAX_RHS: usize = 16;
 
@@ -40,6 +43,11 @@ pub fn rhs_stride<T: Real>(nrhs: usize, isa: Isa) -> usize {
     }
     let lanes = with_isa!(isa, T, lanes());
     nrhs.div_ceil(lanes).next_power_of_two() * lanes
+}
+
+unsafe fn prefetch<S: Simd>(p: *const S::T) {
+    // SAFETY: the caller's contract.
+    unsafe { S::prefetch(p) }
 }
 
 fn lanes<S: Simd>() -> usize {
@@ -74,6 +82,19 @@ impl<'a, T: Real> PanelRef<'a, T> {
             values,
             layout,
             isa,
+        }
+    }
+
+    /// Asks for the beginning of the panel, or its end, to come into the caches: panels that lie one
+    /// after another are too short for the processor to notice.
+    pub fn prefetch(&self, end: bool) {
+        let len = self.values.len();
+        let line = 64 / size_of::<T>();
+        let count = len.min(PREFETCH * line);
+        let from = if end { len - count } else { 0 };
+        for at in (from..from + count).step_by(line) {
+            // SAFETY: a prefetch never faults.
+            unsafe { with_isa!(self.isa, T, prefetch(&raw const self.values[at])) }
         }
     }
 

@@ -186,6 +186,9 @@ impl<'a, T: Value> Sweep<'a, T> {
         team.for_each(trees.len(), |t, member| {
             let tree = &trees[t];
             for s in (tree.first..=tree.root).rev() {
+                if s > tree.first {
+                    self.panel(s as usize - 1).prefetch(true);
+                }
                 // SAFETY: only rows of this subtree are written; those above are final.
                 unsafe { self.backward_front(s as usize, member) };
             }
@@ -215,6 +218,9 @@ impl<'a, T: Value> Sweep<'a, T> {
         // SAFETY: these rows of the accumulator belong to this subtree.
         unsafe { std::ptr::write_bytes(self.outer_row(tree, 0), 0, rows * self.stride) };
         for s in tree.first..=tree.root {
+            if s < tree.root {
+                self.panel(s as usize + 1).prefetch(false);
+            }
             // SAFETY: the caller's promise.
             unsafe { self.forward_front(s as usize, tree, member) };
         }
