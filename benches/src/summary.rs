@@ -8,6 +8,9 @@ use crate::record::{Record, geometric_mean, median};
 /// What Tamarack is called in records.
 const OURS: &str = "tamarack";
 
+/// A median to compare.
+type Phase = fn(&Medians) -> f64;
+
 /// One solver on one matrix with one number of threads: medians over the turns.
 struct Medians {
     first: f64,
@@ -78,7 +81,7 @@ fn tables(records: &[&Record]) -> String {
         .iter()
         .map(|(&key, records)| (key, Medians::new(records)))
         .collect();
-    let phases: [(&str, fn(&Medians) -> f64); 4] = [
+    let phases: [(&str, Phase); 4] = [
         ("refactorize", |m| m.refactor),
         ("first factorization", |m| m.first),
         ("solve, 1 right-hand side", |m| m.solve_1),
