@@ -6,8 +6,15 @@
 
 pub mod exchange;
 pub mod machine;
+pub mod ours;
+pub mod peer;
+pub mod plot;
 pub mod record;
+pub mod solvers;
 pub mod summary;
 pub mod timing;
 
 pub use record::Record;
+
+/// Whatever goes wrong in a benchmark ends it with its message.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

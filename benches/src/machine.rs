@@ -1,4 +1,22 @@
-//! The machine that a run was made on, in a line.
+//! The machine that a run was made on, and the limits that its rates are judged by.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use faer::{Accum, Mat, Par, linalg::matmul::matmul};
+
+/// What a machine can do with some number of threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Threads.
+    pub threads: usize,
+    /// Dense product of matrices of order 2048, in 10⁹ operations per second: faer's or, if faster
+    /// and there, MKL's.
+    pub gemm_gflops: f64,
+    /// Reading memory from end to end, in 10⁹ bytes per second.
+    pub read_gbs: f64,
+}
 
 /// Processor, cores and load, as far as the system tells.
 pub fn describe() -> String {
@@ -11,4 +29,60 @@ pub fn describe() -> String {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split(' ').next().unwrap_or("?").to_owned();
     format!("{model}, {cores} cores, load {load} before the run")
+}
+
+/// Measures both limits, in a few seconds; `drivers` may hold `dgemm`, the driver of MKL's.
+pub fn limits(threads: usize, drivers: Option<&Path>) -> Limits {
+    let mkl = drivers.and_then(|d| {
+        let mut command = Command::new(d.join("dgemm"));
+        let output = command.arg(threads.to_string()).output().ok()?;
+        String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+    });
+    Limits {
+        threads,
+        gemm_gflops: gemm_gflops(threads).max(mkl.unwrap_or(0.0)),
+        read_gbs: read_gbs(threads),
+    }
+}
+
+fn gemm_gflops(threads: usize) -> f64 {
+    const ORDER: usize = 2048;
+    let a = Mat::<f64>::from_fn(ORDER, ORDER, |i, j| 1.0 + ((i + j) % 7) as f64);
+    let mut c = Mat::<f64>::zeros(ORDER, ORDER);
+    let par = match threads {
+        1 => Par::Seq,
+        _ => Par::rayon(threads),
+    };
+    let mut rates = Vec::new();
+    for _ in 0..5 {
+        let start = Instant::now();
+        matmul(c.as_mut(), Accum::Add, a.as_ref(), a.transpose(), -1.0, par);
+        rates.push(2e-9 * (ORDER as f64).powi(3) / start.elapsed().as_secs_f64());
+    }
+    fastest(&rates)
+}
+
+/// The best: a limit is what the machine can do when nothing disturbs it.
+fn fastest(rates: &[f64]) -> f64 {
+    rates.iter().fold(0.0, |m, &r| m.max(r))
+}
+
+fn read_gbs(threads: usize) -> f64 {
+    const WORDS: usize = 1 << 25; // 256 MiB, far more than any cache
+    let data = vec![1u64; WORDS];
+    let mut rates = Vec::new();
+    for _ in 0..7 {
+        let start = Instant::now();
+        let sum: u64 = std::thread::scope(|scope| {
+            let parts = data.chunks(WORDS.div_ceil(threads));
+            let sums: Vec<_> = parts
+                .map(|part| scope.spawn(|| part.iter().fold(0, |s: u64, x| s.wrapping_add(*x))))
+                .collect();
+            sums.into_iter().filter_map(|s| s.join().ok()).sum()
+        });
+        let secs = start.elapsed().as_secs_f64();
+        std::hint::black_box(sum);
+        rates.push(8e-9 * WORDS as f64 / secs);
+    }
+    fastest(&rates)
 }

@@ -25,6 +25,18 @@ pub struct Record {
     pub solve_1_secs: Vec<f64>,
     /// Solves with 16 right-hand sides.
     pub solve_16_secs: Vec<f64>,
+    /// Entries of L without amalgamation's zeros, in millions; 0 if unknown.
+    #[serde(default)]
+    pub nnz_l_millions: f64,
+    /// Sum over the columns of L of (entries)², in units of 10⁹; 0 if unknown.
+    #[serde(default)]
+    pub gflop: f64,
+    /// Analyze, factorize and solve from nothing, for systems that take little time.
+    #[serde(default)]
+    pub whole_secs: Vec<f64>,
+    /// Refactorize and solve, for systems that take little time.
+    #[serde(default)]
+    pub again_secs: Vec<f64>,
     /// Entries of the factor as stored, in millions, if known.
     pub stored_millions: f64,
     /// Peak of the process over what it held after reading, in bytes.
@@ -67,5 +79,6 @@ mod tests {
         let line = r#"{"solver":"pardiso","matrix":"a","threads":2,"n":3,"order_secs":0.5,"symbolic_secs":0,"first_secs":1,"refactor_secs":[1,2],"solve_1_secs":[0.1],"solve_16_secs":[],"stored_millions":1.5,"peak_bytes":1e6,"backward_error":1e-16}"#;
         let record: Record = serde_json::from_str(line).unwrap();
         assert_eq!((record.threads, record.refactor_secs.len()), (2, 2));
+        assert_eq!((record.gflop, record.whole_secs.len()), (0.0, 0));
     }
 }

@@ -1,24 +1,49 @@
-//! Tables of a comparison: medians over all turns, and ratios to the best peer.
+//! The page about a comparison: medians over all turns, and ratios to the best peer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::path::Path;
 
+use crate::machine::Limits;
 use crate::record::{Record, geometric_mean, median};
+use crate::{Result, plot};
 
 /// What Tamarack is called in records.
 const OURS: &str = "tamarack";
 
-/// A median to compare.
-type Phase = fn(&Medians) -> f64;
+/// The baseline that is no solver but the best in each phase.
+const BEST: &str = "best-peer";
 
-/// One solver on one matrix with one number of threads: medians over the turns.
+/// Everything that the page is made from.
+#[derive(Default)]
+pub struct Page {
+    /// The machine, in words.
+    pub machine: String,
+    /// What it can do, for each number of threads.
+    pub limits: Vec<Limits>,
+    /// The command line.
+    pub command: Vec<String>,
+    /// `best-peer`, or the solver that ratios are to.
+    pub baseline: String,
+    /// What did not run, and why.
+    pub skipped: BTreeSet<String>,
+    /// What came out.
+    pub records: Vec<Record>,
+}
+
+/// One solver on one matrix with one number of threads: medians over the turns, times in seconds.
+#[derive(Clone, Copy)]
 struct Medians {
     first: f64,
     refactor: f64,
-    /// Largest over least refactorization.
-    spread: f64,
+    /// Least and largest refactorization.
+    range: (f64, f64),
     solve_1: f64,
     solve_16: f64,
+    whole: f64,
+    again: f64,
+    nnz_l: f64,
+    gflop: f64,
     stored: f64,
     peak: f64,
     error: f64,
@@ -29,152 +54,289 @@ impl Medians {
         let all = |get: fn(&Record) -> &Vec<f64>| -> Vec<f64> {
             records.iter().flat_map(|r| get(r).clone()).collect()
         };
-        let one =
-            |get: fn(&Record) -> f64| -> Vec<f64> { records.iter().map(|r| get(r)).collect() };
+        let one = |get: fn(&Record) -> f64| -> f64 {
+            median(&records.iter().map(|r| get(r)).collect::<Vec<_>>())
+        };
         let refactor = all(|r| &r.refactor_secs);
-        let (least, most) = refactor
+        let range = refactor
             .iter()
             .fold((f64::MAX, 0.0f64), |(a, b), &t| (a.min(t), b.max(t)));
         Self {
-            first: median(&one(|r| r.first_secs)),
+            first: one(|r| r.first_secs),
             refactor: median(&refactor),
-            spread: most / least,
+            range,
             solve_1: median(&all(|r| &r.solve_1_secs)),
             solve_16: median(&all(|r| &r.solve_16_secs)),
-            stored: median(&one(|r| r.stored_millions)),
-            peak: median(&one(|r| r.peak_bytes)),
-            error: median(&one(|r| r.backward_error)),
+            whole: median(&all(|r| &r.whole_secs)),
+            again: median(&all(|r| &r.again_secs)),
+            nnz_l: one(|r| r.nnz_l_millions),
+            gflop: one(|r| r.gflop),
+            stored: one(|r| r.stored_millions),
+            peak: one(|r| r.peak_bytes),
+            error: one(|r| r.backward_error),
         }
     }
 }
 
-/// The page: for every number of threads, every phase against the best peer in it.
-pub fn summarize(records: &[Record], machine: &str, command: &[String]) -> String {
-    let mut page = format!(
-        "# Comparison\n\n{machine}.\n\n```\n{}\n```\n\nMedians over all turns; ratios are our time over that of the \
-         best peer in that phase (below 1: faster). Spread: slowest over fastest refactorization of ours.\n",
-        command.join(" ")
-    );
-    let mut groups: BTreeMap<usize, Vec<&Record>> = BTreeMap::new();
-    for record in records {
-        groups.entry(record.threads).or_default().push(record);
-    }
-    for (threads, records) in groups {
-        let _ = write!(page, "\n## {threads} thread(s)\n");
-        page.push_str(&tables(&records));
-    }
-    page
+/// Something about our own medians, with the machine's limits.
+type More = fn(&Medians, &Limits) -> f64;
+
+/// A quantity to compare, and what else is said about ours.
+struct Phase {
+    title: &'static str,
+    unit: &'static str,
+    get: fn(&Medians) -> f64,
+    more: &'static [(&'static str, More)],
 }
 
-/// Tables of one number of threads.
-fn tables(records: &[&Record]) -> String {
-    let mut matrices: Vec<&str> = Vec::new();
-    let mut by_solver: BTreeMap<(&str, &str), Vec<&Record>> = BTreeMap::new();
-    for record in records {
-        if !matrices.contains(&record.matrix.as_str()) {
-            matrices.push(&record.matrix);
-        }
-        let key = (record.matrix.as_str(), record.solver.as_str());
-        by_solver.entry(key).or_default().push(record);
+/// Every entry of L is read twice in a solve.
+fn solve_gb(m: &Medians) -> f64 {
+    16e-3 * m.nnz_l
+}
+
+const PHASES: [Phase; 7] = [
+    Phase {
+        title: "refactorize",
+        unit: "s",
+        get: |m| m.refactor,
+        more: &[
+            ("GFLOP/s", |m, _| m.gflop / m.refactor),
+            ("of DGEMM", |m, l| m.gflop / m.refactor / l.gemm_gflops),
+            ("least s", |m, _| m.range.0),
+            ("most s", |m, _| m.range.1),
+        ],
+    },
+    Phase {
+        title: "first factorization",
+        unit: "s",
+        get: |m| m.first,
+        more: &[("over refactorize", |m, _| m.first / m.refactor)],
+    },
+    Phase {
+        title: "solve, 1 right-hand side",
+        unit: "s",
+        get: |m| m.solve_1,
+        more: &[
+            ("GB/s", |m, _| solve_gb(m) / m.solve_1),
+            ("over floor", |m, l| m.solve_1 * l.read_gbs / solve_gb(m)),
+        ],
+    },
+    Phase {
+        title: "solve, 16 right-hand sides",
+        unit: "s",
+        get: |m| m.solve_16,
+        more: &[("GFLOP/s", |m, _| 64e-3 * m.nnz_l / m.solve_16)],
+    },
+    Phase {
+        title: "peak memory over the input",
+        unit: "MB",
+        get: |m| m.peak * 1e-6,
+        more: &[("bytes per nnz(L)", |m, _| m.peak * 1e-6 / m.nnz_l)],
+    },
+    Phase {
+        title: "analyze + factorize + solve, repeated in one process",
+        unit: "s",
+        get: |m| m.whole,
+        more: &[],
+    },
+    Phase {
+        title: "refactorize + solve, repeated in one process",
+        unit: "s",
+        get: |m| m.again,
+        more: &[],
+    },
+];
+
+/// Medians by matrix (as they came) and solver.
+type Table<'a> = Vec<(&'a str, BTreeMap<&'a str, Medians>)>;
+
+fn table<'a>(records: &[&'a Record]) -> Table<'a> {
+    let mut groups: Vec<(&str, BTreeMap<&str, Vec<&Record>>)> = Vec::new();
+    for &record in records {
+        let at = groups.iter().position(|(m, _)| *m == record.matrix);
+        let at = at.unwrap_or_else(|| {
+            groups.push((&record.matrix, BTreeMap::new()));
+            groups.len() - 1
+        });
+        let solver = groups[at].1.entry(&record.solver).or_default();
+        solver.push(record);
     }
-    let medians: BTreeMap<_, _> = by_solver
-        .iter()
-        .map(|(&key, records)| (key, Medians::new(records)))
-        .collect();
-    let phases: [(&str, Phase); 4] = [
-        ("refactorize", |m| m.refactor),
-        ("first factorization", |m| m.first),
-        ("solve, 1 right-hand side", |m| m.solve_1),
-        ("solve, 16 right-hand sides", |m| m.solve_16),
-    ];
-    let mut text = String::new();
-    for (name, get) in phases {
-        let _ = write!(
-            text,
-            "\n### {name}\n\n| matrix | tamarack s | best peer s | best peer | ratio |\n|---|--:|--:|---|--:|\n"
-        );
-        let mut ratios = Vec::new();
-        for &matrix in &matrices {
-            let Some(ours) = medians.get(&(matrix, OURS)).map(get) else {
-                continue;
-            };
-            let peers = medians
+    let medians = |solvers: BTreeMap<&'a str, Vec<&Record>>| {
+        let medians = solvers
+            .iter()
+            .map(|(&s, records)| (s, Medians::new(records)));
+        medians.collect()
+    };
+    let rows = groups.into_iter().map(|(m, solvers)| (m, medians(solvers)));
+    rows.collect()
+}
+
+impl Page {
+    /// Writes `summary.md` and the plots into a folder.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        std::fs::write(folder.join("summary.md"), self.text())?;
+        for (limits, table) in self.tables() {
+            let threads = limits.threads;
+            for (phase, file) in PHASES[..4]
                 .iter()
-                .filter(|((m, s), _)| *m == matrix && *s != OURS);
-            let best = peers
-                .map(|((_, s), m)| (get(m), *s))
-                .filter(|(secs, _)| secs.is_finite())
-                .min_by(|a, b| a.0.total_cmp(&b.0));
-            let Some((secs, peer)) = best else { continue };
-            ratios.push(ours / secs);
+                .zip(["refactor", "first", "solve-1", "solve-16"])
+            {
+                let ratios = table.iter().filter_map(|(matrix, solvers)| {
+                    let (ours, peer, _) = self.against(solvers, phase.get)?;
+                    Some(((*matrix).to_owned(), ours / peer))
+                });
+                let (title, to) = (phase.title, &self.baseline);
+                let title = format!("{title}, {threads} thread(s): time over {to}'s");
+                let path = folder.join(format!("{file}-{threads}.svg"));
+                plot::bars(&path, &title, &ratios.collect::<Vec<_>>())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tables(&self) -> impl Iterator<Item = (&Limits, Table<'_>)> {
+        self.limits.iter().filter_map(|limits| {
+            let records = self.records.iter().filter(|r| r.threads == limits.threads);
+            let table = table(&records.collect::<Vec<_>>());
+            (!table.is_empty()).then_some((limits, table))
+        })
+    }
+
+    /// Ours, the baseline's and the baseline's name, where there are both.
+    fn against<'a>(
+        &self,
+        solvers: &BTreeMap<&'a str, Medians>,
+        get: fn(&Medians) -> f64,
+    ) -> Option<(f64, f64, &'a str)> {
+        let ours = solvers.get(OURS).map(get).filter(|v| v.is_finite())?;
+        let peers = solvers
+            .iter()
+            .filter(|(s, _)| **s != OURS && (self.baseline == BEST || self.baseline == **s));
+        let values = peers
+            .map(|(&s, m)| (get(m), s))
+            .filter(|(v, _)| v.is_finite());
+        let (best, name) = values.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some((ours, best, name))
+    }
+
+    /// The page in Markdown.
+    pub fn text(&self) -> String {
+        let mut text = format!("# Comparison\n\n{}.\n", self.machine);
+        for l in &self.limits {
+            let (t, gemm, read) = (l.threads, l.gemm_gflops, l.read_gbs);
             let _ = writeln!(
                 text,
-                "| {matrix} | {ours:.4} | {secs:.4} | {peer} | {:.2} |",
-                ours / secs
+                "{t} thread(s): DGEMM {gemm:.1} GFLOP/s, memory reads {read:.1} GB/s."
             );
         }
-        let _ = writeln!(
+        let _ = write!(
             text,
+            "\n```\n{}\n```\n\nMedians over all turns. Ratios are ours over {}'s in that phase: below 1, Tamarack is \
+             better. GFLOP/s, GB/s and bytes per nnz(L) count the exact L, without amalgamation's zeros; the floor of a \
+             solve is 16 bytes for each of its entries at the memory's rate.\n",
+            self.command.join(" "),
+            self.baseline
+        );
+        if !self.skipped.is_empty() {
+            text.push_str("\nSkipped:\n\n");
+            for what in &self.skipped {
+                let _ = writeln!(text, "- {what}");
+            }
+        }
+        for (limits, table) in self.tables() {
+            let _ = write!(text, "\n## {} thread(s)\n", limits.threads);
+            for phase in &PHASES {
+                text.push_str(&self.phase(phase, &table, limits));
+            }
+            text.push_str(&everything(&table));
+        }
+        text
+    }
+
+    /// One quantity on all matrices, with geometric means; nothing where no matrix has it.
+    fn phase(&self, phase: &Phase, table: &Table<'_>, limits: &Limits) -> String {
+        let unit = phase.unit;
+        let mut head = format!("| matrix | tamarack {unit} | baseline {unit} | baseline | ratio |");
+        let mut rule = String::from("|---|--:|--:|---|--:|");
+        for (name, _) in phase.more {
+            let _ = write!(head, " {name} |");
+            rule.push_str("--:|");
+        }
+        let (mut rows, mut ratios) = (String::new(), Vec::new());
+        let mut more = vec![Vec::new(); phase.more.len()];
+        for (matrix, solvers) in table {
+            let Some((ours, peer, name)) = self.against(solvers, phase.get) else {
+                continue;
+            };
+            ratios.push(ours / peer);
+            let _ = write!(
+                rows,
+                "| {matrix} | {} | {} | {name} | {:.2} |",
+                digits(ours),
+                digits(peer),
+                ours / peer
+            );
+            for ((_, get), all) in phase.more.iter().zip(&mut more) {
+                let value = get(&solvers[OURS], limits);
+                all.push(value);
+                let _ = write!(rows, " {} |", digits(value));
+            }
+            rows.push('\n');
+        }
+        if ratios.is_empty() {
+            return String::new();
+        }
+        let _ = write!(
+            rows,
             "| geometric mean | | | | {:.2} |",
             geometric_mean(&ratios)
         );
+        for all in more {
+            let _ = write!(rows, " {} |", digits(geometric_mean(&all)));
+        }
+        format!("\n### {}\n\n{head}\n{rule}\n{rows}\n", phase.title)
     }
-    text.push_str(&all_solvers(&medians));
-    text
+}
+
+/// Four significant digits.
+fn digits(value: f64) -> String {
+    let places = (3 - value.abs().log10().floor() as i64).clamp(0, 7);
+    let places = usize::try_from(places).unwrap_or(0);
+    format!("{value:.places$}")
 }
 
 /// One line for every solver and matrix.
-fn all_solvers(medians: &BTreeMap<(&str, &str), Medians>) -> String {
+fn everything(table: &Table<'_>) -> String {
     let mut text = String::from(
-        "\n### Everything\n\n| matrix | solver | first s | refactor s | spread | solve 1 s | GB/s | solve 16 s | stored M | peak MB | backward error |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        "\n### everything\n\n| matrix | solver | first s | refactor s | least | most | solve 1 s | solve 16 s | whole s | again s | stored M | peak MB | backward error |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
-    for ((matrix, solver), m) in medians {
-        // Every entry is read twice in a solve.
-        let rate = 16e-3 * m.stored / m.solve_1;
-        let _ = writeln!(
-            text,
-            "| {matrix} | {solver} | {:.4} | {:.4} | {:.2} | {:.4} | {rate:.1} | {:.4} | {:.2} | {:.0} | {:.1e} |",
-            m.first,
-            m.refactor,
-            m.spread,
-            m.solve_1,
-            m.solve_16,
-            m.stored,
-            m.peak * 1e-6,
-            m.error
-        );
+    for (matrix, solvers) in table {
+        for (solver, m) in solvers {
+            let _ = write!(text, "| {matrix} | {solver} |");
+            for value in [
+                m.first,
+                m.refactor,
+                m.range.0,
+                m.range.1,
+                m.solve_1,
+                m.solve_16,
+                m.whole,
+                m.again,
+                m.stored,
+                m.peak * 1e-6,
+            ] {
+                let shown = if value.is_nan() {
+                    String::new()
+                } else {
+                    digits(value)
+                };
+                let _ = write!(text, " {shown} |");
+            }
+            let _ = writeln!(text, " {:.1e} |", m.error);
+        }
     }
     text
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_best_peer_of_each_phase_is_the_base() {
-        let record = |solver: &str, refactor: f64, solve: f64| Record {
-            solver: solver.into(),
-            matrix: "m".into(),
-            threads: 1,
-            n: 1,
-            order_secs: 0.0,
-            symbolic_secs: 0.0,
-            first_secs: 1.0,
-            refactor_secs: vec![refactor],
-            solve_1_secs: vec![solve],
-            solve_16_secs: vec![solve],
-            stored_millions: 1.0,
-            peak_bytes: 1.0,
-            backward_error: 0.0,
-        };
-        let records = [
-            record(OURS, 1.0, 1.0),
-            record("a", 2.0, 4.0),
-            record("b", 4.0, 2.0),
-        ];
-        let page = summarize(&records, "a machine", &["compare".into()]);
-        assert!(page.contains("| m | 1.0000 | 2.0000 | a | 0.50 |"));
-        assert!(page.contains("| m | 1.0000 | 2.0000 | b | 0.50 |"));
-    }
-}
+mod tests;

@@ -1,10 +1,17 @@
 #!/bin/bash
-# build.sh PEERS OUT: builds the drivers of the C libraries into OUT. PEERS is an installation made by
-# ../shared/peers/cpu/setup.sh (MKL from PyPI; CHOLMOD and METIS from Debian: libsuitesparse-dev, libmetis-dev).
+# build.sh PEERS OUT: builds the drivers of the C libraries into OUT; one that does not build is left out, and
+# said so. PEERS is an installation made by ../shared/peers/cpu/setup.sh (MKL from PyPI; from Debian CHOLMOD,
+# METIS, MUMPS, Eigen: libsuitesparse-dev libmetis-dev libmumps-seq-dev libeigen3-dev).
 set -e
 here=$(cd "$(dirname "$0")" && pwd); peers=$(realpath "$1"); mkdir -p "$2"; out=$(realpath "$2")
-mkl=$peers/venv/lib
-gcc -O2 "$here/pardiso.c" -o "$out/pardiso" -I"$peers/venv/include" -L"$mkl" -Wl,--no-as-needed \
-  -l:libmkl_intel_lp64.so.3 -l:libmkl_gnu_thread.so.3 -l:libmkl_core.so.3 -lgomp -lm -ldl -Wl,-rpath,"$mkl"
-gcc -O2 "$here/cholmod.c" -o "$out/cholmod" -lcholmod -lm
-gcc -O2 "$here/metis.c" -o "$out/metis" -lmetis -lm
+lib=$peers/venv/lib
+mkl=(-I"$peers/venv/include" -L"$lib" -Wl,--no-as-needed -l:libmkl_intel_lp64.so.3 -l:libmkl_gnu_thread.so.3
+  -l:libmkl_core.so.3 -lgomp -lm -ldl -Wl,-rpath,"$lib")
+make() { local name=$1; shift; "$@" -o "$out/$name" || { rm -f "$out/$name"; echo "left out: $name" >&2; }; }
+driver() { local name=$1; shift; make "$name" gcc -O2 "$here/$name.c" "$@"; }
+driver pardiso "${mkl[@]}"
+driver dgemm "${mkl[@]}"
+driver cholmod -lcholmod -lm
+driver metis -lmetis -lm
+driver mumps -I/usr/include/mumps_seq -ldmumps_seq -lm
+make eigen g++ -O3 -march=native -fpermissive -w "$here/eigen.cpp" -I/usr/include/eigen3

@@ -8,7 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST = 7, MANY = 16 };
+enum { MOST = 7, MANY = 16, CYCLES = 200 };
+
+// Seconds of all phases below which a system is also run as a whole over and over.
+static const double SMALL = 0.3;
 
 typedef struct {
   int64_t n, nnz, *ptr;
@@ -19,8 +22,10 @@ typedef struct {
 typedef struct {
   const char *solver, *matrix;
   int threads;
-  double order, symbolic, first, refactor[MOST], solve[2][MOST], stored, peak, error;
+  double order, symbolic, first, refactor[MOST], solve[2][MOST], stored, nnz_l, gflop, peak, error;
   int refactors;
+  double whole[CYCLES], again[CYCLES];
+  int wholes, agains;
 } Record;
 
 static double now(void) {
@@ -56,7 +61,8 @@ static void multiply(const Matrix *a, const double *x, double *y) {
 
 // MANY columns of b = A x, x_i = 1 + sin(0.37 i)
 static double *right_hand_sides(const Matrix *a) {
-  double *x = malloc(8 * a->n), *b = malloc(8 * a->n * MANY);
+  size_t n = a->n & INT32_MAX;
+  double *x = malloc(8 * n), *b = malloc(8 * n * MANY);
   for (int64_t i = 0; i < a->n; i++) x[i] = 1 + sin(0.37 * i);
   multiply(a, x, b);
   for (int c = 1; c < MANY; c++) memcpy(b + c * a->n, b, 8 * a->n);
@@ -98,11 +104,33 @@ static void list(const char *name, const double *t, int n) {
   printf("]");
 }
 
+// Runs `phase` over and over within a second, after once to warm up; the number of times.
+static int cycle(void (*phase)(void), double *secs) {
+  int count = 0;
+  phase();
+  for (double sum = 0; count < CYCLES && sum < 1; sum += secs[count++]) {
+    double t = now();
+    phase();
+    secs[count] = now() - t;
+  }
+  return count;
+}
+
+// `whole` analyzes, factorizes and solves from nothing; `again` refactorizes and solves.
+static void cycles(Record *r, void (*whole)(void), void (*again)(void)) {
+  if (r->order + r->symbolic + r->first + r->solve[0][0] > SMALL) return;
+  r->agains = cycle(again, r->again);
+  r->wholes = cycle(whole, r->whole);
+}
+
 static void print(const Record *r, int64_t n) {
   printf("{\"solver\":\"%s\",\"matrix\":\"%s\",\"threads\":%d,\"n\":%ld", r->solver, r->matrix, r->threads, (long)n);
   printf(",\"order_secs\":%.9f,\"symbolic_secs\":%.9f,\"first_secs\":%.9f", r->order, r->symbolic, r->first);
   list("refactor_secs", r->refactor, r->refactors);
   list("solve_1_secs", r->solve[0], MOST);
   list("solve_16_secs", r->solve[1], MOST);
+  list("whole_secs", r->whole, r->wholes);
+  list("again_secs", r->again, r->agains);
+  printf(",\"nnz_l_millions\":%.6f,\"gflop\":%.9f", r->nnz_l * 1e-6, r->gflop);
   printf(",\"stored_millions\":%.6f,\"peak_bytes\":%.0f,\"backward_error\":%.3e}\n", r->stored, r->peak, r->error);
 }

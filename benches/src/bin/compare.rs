@@ -1,17 +1,18 @@
-//! `compare`: all solvers on the same matrices by turns; writes raw lines and a summary.
+//! `compare`: all solvers on the same matrices by turns; writes raw lines, a summary and plots.
 
-use std::collections::HashMap;
-use std::error::Error;
-use std::io::Write;
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use clap::Parser;
-use tamarack_benches::summary::summarize;
-use tamarack_benches::{Record, machine};
+use clap::{Parser, ValueEnum};
+use tamarack_benches::record::median;
+use tamarack_benches::solvers::{Job, Solver, solvers, wanted};
+use tamarack_benches::summary::Page;
+use tamarack_benches::{Record, Result, machine};
 
-/// The matrices that the third milestone names; those not of our generator are looked for in
-/// `--matrices`.
+/// Matrices where phases count; those not of our generator are looked for in `--folder`.
 const LARGE: [&str; 13] = [
     "model:p2d5_1000",
     "model:p3d7_60",
@@ -28,10 +29,20 @@ const LARGE: [&str; 13] = [
     "qp_CONT_300.mtx.gz",
 ];
 
+/// Matrices where the whole call counts, and everyone orders for himself.
+const SMALL: [&str; 6] = [
+    "1138_bus.mtx",
+    "nos5.mtx",
+    "bcsstk13.mtx.gz",
+    "bcsstk16.rb.gz",
+    "trl_maxwell_M1.mtx.gz",
+    "slam_sphere2500.mtx.gz",
+];
+
 /// Times Tamarack and its peers on the same matrices.
 #[derive(Parser)]
 struct Args {
-    /// Matrix files, or model:NAME; or `large` for the standard set.
+    /// Matrix files, or model:NAME; or `large` or `small` for a standard set.
     #[arg(required = true)]
     matrices: Vec<String>,
     /// Numbers of threads.
@@ -40,79 +51,145 @@ struct Args {
     /// Turns: in each, every solver runs once, in a process of its own.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
+    /// Only these peers: faer, pardiso, cholmod, mumps, eigen; or variants, as pardiso/10.
+    #[arg(long, value_delimiter = ',')]
+    solvers: Vec<String>,
+    /// The order that solvers are given. PARDISO always uses its own METIS, which suits it best.
+    #[arg(long, value_enum)]
+    ordering: Option<Given>,
+    /// What ratios are to: `best-peer` of each phase, or one solver by name.
+    #[arg(long, default_value = "best-peer")]
+    baseline: String,
     /// Drivers built by `peers/cpu/build.sh`; without it only Tamarack and faer run.
     #[arg(long)]
     drivers: Option<PathBuf>,
-    /// The peers' installation, for the BLAS of CHOLMOD (MKL).
+    /// The peers' installation, for the BLAS of CHOLMOD and MUMPS.
     #[arg(long)]
     peers: Option<PathBuf>,
     /// Folder of matrix files named without a folder.
     #[arg(long, default_value = "../shared/matrices")]
     folder: PathBuf,
+    /// Seconds after which a process is ended and left out.
+    #[arg(long, default_value_t = 600)]
+    limit: u64,
     /// Folder to write to.
     #[arg(long)]
     out: PathBuf,
 }
 
-/// A solver as a command line.
-struct Solver {
-    program: PathBuf,
-    args: Vec<String>,
-    env: Vec<(String, String)>,
+/// Where the order comes from.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Given {
+    /// METIS's, the same for all (the default but for `small`).
+    Metis,
+    /// Each solver's own default.
+    Own,
 }
-
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
     let args = Args::parse();
     std::fs::create_dir_all(&args.out)?;
-    let about = machine::describe();
+    let mut page = Page {
+        machine: machine::describe(),
+        command: std::env::args().collect(),
+        baseline: args.baseline.clone(),
+        ..Page::default()
+    };
+    let limits = args.threads.iter();
+    page.limits = limits
+        .map(|&t| machine::limits(t, args.drivers.as_deref()))
+        .collect();
     let work = tempfile::tempdir()?;
     let drive = std::env::current_exe()?.with_file_name("drive");
     let mut raw = std::fs::File::create(args.out.join("raw.jsonl"))?;
-    let mut records = Vec::new();
-    for source in expand(&args) {
+    for (source, small) in expand(&args) {
         let name = short_name(&source);
         let matrix = work.path().join(format!("{name}.bin"));
-        run(Command::new(&drive)
-            .arg("prepare")
-            .arg(&matrix)
-            .args([&source, "1"]))?;
-        let order = metis(&args, &matrix)?;
+        let mut prepare = Command::new(&drive);
+        prepare.arg("prepare").arg(&matrix).args([&source, "1"]);
+        if let Err(error) = run(&mut prepare, args.limit) {
+            note(&mut page.skipped, format!("{name}: {error}"));
+            continue;
+        }
+        let given = args
+            .ordering
+            .unwrap_or(if small { Given::Own } else { Given::Metis });
+        let order = match (given, &args.drivers) {
+            (Given::Metis, Some(drivers)) => Some(metis(drivers, &matrix, args.limit)?),
+            _ => None,
+        };
         for &threads in &args.threads {
-            let solvers = solvers(&args, &drive, &matrix, &name, threads, order.as_deref());
+            let job = Job {
+                drive: &drive,
+                drivers: args.drivers.as_deref(),
+                peers: args.peers.as_deref(),
+                matrix: &matrix,
+                name: &name,
+                threads,
+                order: order.as_deref(),
+                small,
+            };
+            let solvers = chosen(&args, &job, &mut page.skipped);
             for _ in 0..args.rounds {
                 for solver in &solvers {
                     let mut command = Command::new(&solver.program);
                     command.args(&solver.args).envs(solver.env.iter().cloned());
-                    match run(&mut command) {
-                        Ok(line) => {
-                            writeln!(raw, "{line}")?;
-                            eprintln!("{}", progress(&line));
-                            records.push(serde_json::from_str::<Record>(&line)?);
+                    match run(&mut command, args.limit).and_then(|line| parse(&line)) {
+                        Ok(record) => {
+                            writeln!(raw, "{}", serde_json::to_string(&record)?)?;
+                            eprintln!("{}", progress(&record));
+                            page.records.push(record);
                         }
-                        Err(error) => eprintln!("{name}: {error}"),
+                        Err(error) => {
+                            let label = &solver.label;
+                            note(&mut page.skipped, format!("{name}, {label}: {error}"));
+                        }
                     }
                 }
             }
-            let text = summarize(&records, &about, &std::env::args().collect::<Vec<_>>());
-            std::fs::write(args.out.join("summary.md"), text)?;
+            page.write(&args.out)?;
         }
         std::fs::remove_file(&matrix)?;
     }
-    Ok(())
+    page.write(&args.out)
 }
 
-fn expand(args: &Args) -> Vec<String> {
-    let all = args.matrices.iter().flat_map(|m| match m.as_str() {
-        "large" => LARGE.map(String::from).to_vec(),
-        other => vec![other.to_owned()],
+/// Solvers asked for whose drivers are there; the others are noted.
+fn chosen(args: &Args, job: &Job<'_>, skipped: &mut BTreeSet<String>) -> Vec<Solver> {
+    let mut all = solvers(job);
+    all.retain(|s| wanted(&s.label, &args.solvers));
+    all.retain(|s| {
+        let there = s.program.exists();
+        if !there {
+            note(skipped, format!("{}: no driver built", s.label));
+        }
+        there
     });
-    all.map(|m| {
+    if job.drivers.is_none() {
+        note(skipped, "all peers but faer: no --drivers".into());
+    }
+    all
+}
+
+fn note(skipped: &mut BTreeSet<String>, what: String) {
+    if !skipped.contains(&what) {
+        eprintln!("skipped: {what}");
+        skipped.insert(what);
+    }
+}
+
+/// The matrices, and whether they count as small.
+fn expand(args: &Args) -> Vec<(String, bool)> {
+    let all = args.matrices.iter().flat_map(|m| match m.as_str() {
+        "large" => LARGE.map(|m| (m.to_owned(), false)).to_vec(),
+        "small" => SMALL.map(|m| (m.to_owned(), true)).to_vec(),
+        other => vec![(other.to_owned(), false)],
+    });
+    all.map(|(m, small)| {
         if m.starts_with("model:") || Path::new(&m).exists() {
-            m
+            (m, small)
         } else {
-            args.folder.join(m).to_string_lossy().into_owned()
+            (args.folder.join(m).to_string_lossy().into_owned(), small)
         }
     })
     .collect()
@@ -124,109 +201,57 @@ fn short_name(source: &str) -> String {
     base.split('.').next().unwrap_or(base).to_owned()
 }
 
-/// METIS's order of the matrix, where its driver is there.
-fn metis(args: &Args, matrix: &Path) -> Result<Option<PathBuf>> {
-    let Some(drivers) = &args.drivers else {
-        return Ok(None);
-    };
+/// METIS's order of the matrix.
+fn metis(drivers: &Path, matrix: &Path, limit: u64) -> Result<PathBuf> {
     let order = matrix.with_extension("i32");
-    run(Command::new(drivers.join("metis")).arg(matrix).arg(&order))?;
-    Ok(Some(order))
+    let mut command = Command::new(drivers.join("metis"));
+    run(command.arg(matrix).arg(&order), limit)?;
+    Ok(order)
 }
 
-fn solvers(
-    args: &Args,
-    drive: &Path,
-    matrix: &Path,
-    name: &str,
-    threads: usize,
-    order: Option<&Path>,
-) -> Vec<Solver> {
-    let text = |p: &Path| p.to_string_lossy().into_owned();
-    let t = threads.to_string();
-    let mut env: Vec<(String, String)> = ["OMP", "MKL", "OPENBLAS", "RAYON"]
-        .iter()
-        .map(|lib| (format!("{lib}_NUM_THREADS"), t.clone()))
-        .collect();
-    // Huge pages, and memory kept between factorizations: nobody is measured through page faults.
-    let tunables =
-        "glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=68719476736";
-    env.push(("MKL_DYNAMIC".into(), "FALSE".into()));
-    let ours = |solver: &str| {
-        let mut list = vec![solver.into(), text(matrix), name.into(), t.clone()];
-        list.extend(order.map(text));
-        list
-    };
-    let mut all = vec![Solver {
-        program: drive.into(),
-        args: ours("tamarack"),
-        env: env.clone(),
-    }];
-    env.push(("GLIBC_TUNABLES".into(), tunables.into()));
-    all.push(Solver {
-        program: drive.into(),
-        args: ours("faer"),
-        env: env.clone(),
-    });
-    let Some(drivers) = &args.drivers else {
-        return all;
-    };
-    let variants: &[(&str, &str, &str)] = if threads == 1 {
-        &[("pardiso", "2", "0")]
-    } else {
-        &[
-            ("pardiso", "3", "0"),
-            ("pardiso/1", "3", "1"),
-            ("pardiso/10", "3", "10"),
-        ]
-    };
-    for (label, ordering, scheme) in variants {
-        let list = [&text(matrix), name, &t, label, ordering, scheme];
-        all.push(Solver {
-            program: drivers.join("pardiso"),
-            args: list.map(str::to_owned).to_vec(),
-            env: env.clone(),
-        });
-    }
-    let mut env = env.clone();
-    if let Some(peers) = &args.peers {
-        let blas = format!(
-            "{}:{}",
-            text(&peers.join("blas/mkl24")),
-            text(&peers.join("oldmkl/2024.0.0"))
-        );
-        env.push(("LD_LIBRARY_PATH".into(), blas));
-    }
-    let given = order.map_or("metis".into(), text);
-    let list = [&text(matrix), name, &t, "cholmod", &given];
-    all.push(Solver {
-        program: drivers.join("cholmod"),
-        args: list.map(str::to_owned).to_vec(),
-        env,
-    });
-    all
+fn parse(line: &str) -> Result<Record> {
+    Ok(serde_json::from_str(line)?)
 }
 
-/// The last line that a command prints.
-fn run(command: &mut Command) -> Result<String> {
-    let output = command.output()?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{:?} failed: {}", command.get_program(), said.trim()).into());
+/// The last line that a command prints; it is ended after `limit` seconds.
+fn run(command: &mut Command, limit: u64) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let (out, err) = (Stdio::piped(), Stdio::piped());
+    let mut child = command.stdout(out).stderr(err).spawn()?;
+    let start = Instant::now();
+    // One short line fits in the pipe, so that the child never waits for us.
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if start.elapsed().as_secs() > limit {
+            child.kill()?;
+            child.wait()?;
+            return Err(format!("{name} took longer than {limit} s").into());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let (mut text, mut said) = (String::new(), String::new());
+    if let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) {
+        out.read_to_string(&mut text)?;
+        err.read_to_string(&mut said)?;
     }
-    let text = String::from_utf8(output.stdout)?;
+    if !status.success() {
+        return Err(format!("{name} failed: {}", said.trim()).into());
+    }
     Ok(text.lines().last().unwrap_or_default().to_owned())
 }
 
 /// What is said while running.
-fn progress(line: &str) -> String {
-    let values: HashMap<String, serde_json::Value> = serde_json::from_str(line).unwrap_or_default();
-    let show = |key: &str| values.get(key).map(ToString::to_string).unwrap_or_default();
+fn progress(r: &Record) -> String {
     format!(
-        "{} {} x{}: refactor {}",
-        show("matrix"),
-        show("solver"),
-        show("threads"),
-        show("refactor_secs")
+        "{} {} x{}: first {:.4}, refactor {:.4}, solve {:.4} / {:.4} s",
+        r.matrix,
+        r.solver,
+        r.threads,
+        r.first_secs,
+        median(&r.refactor_secs),
+        median(&r.solve_1_secs),
+        median(&r.solve_16_secs)
     )
 }

@@ -1,0 +1,75 @@
+use super::*;
+
+fn record(solver: &str, refactor: f64, solve: f64) -> Record {
+    Record {
+        solver: solver.into(),
+        matrix: "m".into(),
+        threads: 1,
+        n: 1,
+        order_secs: 0.0,
+        symbolic_secs: 0.0,
+        first_secs: 1.0,
+        refactor_secs: vec![refactor],
+        solve_1_secs: vec![solve],
+        solve_16_secs: vec![solve],
+        nnz_l_millions: 2.0,
+        gflop: 5.0,
+        whole_secs: vec![],
+        again_secs: vec![],
+        stored_millions: 1.0,
+        peak_bytes: 16e6,
+        backward_error: 0.0,
+    }
+}
+
+fn page(baseline: &str) -> Page {
+    Page {
+        baseline: baseline.into(),
+        limits: vec![Limits {
+            threads: 1,
+            gemm_gflops: 10.0,
+            read_gbs: 8.0,
+        }],
+        records: vec![
+            record(OURS, 1.0, 1.0),
+            record("a", 2.0, 4.0),
+            record("b", 4.0, 2.0),
+        ],
+        ..Page::default()
+    }
+}
+
+#[test]
+fn the_best_peer_of_each_phase_is_the_base() {
+    let text = page(BEST).text();
+    assert!(
+        text.contains("| m | 1.000 | 2.000 | a | 0.50 | 5.000 | 0.5000 |"),
+        "{text}"
+    );
+    assert!(
+        text.contains("| m | 1.000 | 2.000 | b | 0.50 | 0.03200 | 250.0 |"),
+        "{text}"
+    );
+    assert!(text.contains("| 8.000 |\n"), "bytes per entry: {text}");
+    assert!(!text.contains("repeated in one process"));
+}
+
+#[test]
+fn a_solver_can_be_the_base() {
+    let text = page("b").text();
+    assert!(text.contains("| m | 1.000 | 4.000 | b | 0.25 |"), "{text}");
+}
+
+#[test]
+fn what_did_not_run_is_said() {
+    let mut page = page(BEST);
+    page.skipped.insert("mumps: no driver built".into());
+    assert!(page.text().contains("- mumps: no driver built"));
+}
+
+#[test]
+fn numbers_have_four_digits() {
+    assert_eq!(digits(0.0123456), "0.01235");
+    assert_eq!(digits(1234.56), "1235");
+    assert_eq!(digits(5.0), "5.000");
+}
