@@ -14,7 +14,7 @@
 //!
 //! Invariant: what an entry undergoes depends on the step only, not on the cut into tasks or on who
 //! does them. Cost: `Σ_{j<npiv} (npiv + nupd − j)²` flops; an entry right of a step is read and
-//! written once for it, 2·W flops for 16 bytes. Goto, van de Geijn 2008 for the blocking.
+//! written once for it, 2·W flops for 16 bytes (Goto, van de Geijn 2008 for the blocking).
 
 use std::ops::Range;
 
