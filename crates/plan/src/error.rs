@@ -10,9 +10,12 @@ use crate::report::Bytes;
 pub enum PlanError {
     /// The plan needs more memory than it may use.
     #[error(
-        "the plan needs {} ({} for the factor, {} for update matrices) and {} may be used; \
-         a lower precision (`mixed`) halves it, another ordering may too",
-        Bytes(*needed_bytes), Bytes(*factor_bytes), Bytes(*update_bytes), Bytes(*budget_bytes)
+        "the plan needs {} ({} for the factor, {} for update matrices, {} for analysis and \
+         workspace) and {} may be used; a lower precision (`mixed`) halves it, another ordering may \
+         too",
+        Bytes(*needed_bytes), Bytes(*factor_bytes), Bytes(*update_bytes),
+        Bytes(needed_bytes.saturating_sub(*factor_bytes).saturating_sub(*update_bytes)),
+        Bytes(*budget_bytes)
     )]
     OverBudget {
         /// Peak of the plan.
