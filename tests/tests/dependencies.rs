@@ -5,10 +5,11 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate and what it may depend on.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("sparse", &[]),
     ("dense", &[]),
     ("store", &[]),
+    ("gpu", &[]),
     ("ordering", &["sparse"]),
     ("symbolic", &["sparse"]),
     ("plan", &["symbolic", "dense"]),
@@ -20,7 +21,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
             "sparse", "ordering", "symbolic", "plan", "dense", "store", "numeric", "solve",
         ],
     ),
-    ("cli", &["tamarack"]),
+    ("cli", &["tamarack", "gpu"]),
     ("testkit", &["sparse"]),
     ("tests", &["tamarack"]),
     ("benches", &["tamarack"]),

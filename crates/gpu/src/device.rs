@@ -1,0 +1,267 @@
+//! A GPU, opened: its context, what it is, and the programs loaded on it.
+//!
+//! A [`Gpu`] is a handle on the device's primary context; clones share it, and everything made from it
+//! (streams, buffers, modules) keeps the context alive. All of it may be used from any thread: each
+//! call makes the context current on its own thread first, which costs a comparison when it already is.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::driver::{self, CUcontext, CUdevice, CUdevice_attribute as Attribute, CUresult, check};
+use crate::module::Module;
+use crate::{Arch, Compiler, GpuError, Program};
+
+/// How a device is opened.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct GpuOptions {
+    /// Folder for compiled kernels; `None` keeps nothing on disk.
+    pub cache: Option<PathBuf>,
+    /// The file of NVRTC's library; `None` looks in the usual places.
+    pub nvrtc: Option<PathBuf>,
+}
+
+/// What a device is.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct GpuInfo {
+    /// Index among the devices that the driver shows, from 0.
+    pub index: u32,
+    /// Name, such as `NVIDIA H100 80GB HBM3`.
+    pub name: String,
+    /// The compiler's target for it.
+    pub arch: Arch,
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Shared memory a block can have when it asks for it.
+    pub shared_per_block_bytes: u32,
+    /// Shared memory of a multiprocessor.
+    pub shared_per_multiprocessor_bytes: u32,
+    /// 32-bit registers of a multiprocessor.
+    pub registers_per_multiprocessor: u32,
+    /// Threads that a multiprocessor holds.
+    pub threads_per_multiprocessor: u32,
+    /// Second-level cache.
+    pub l2_bytes: u64,
+    /// Device memory.
+    pub memory_bytes: u64,
+    /// CUDA version that the driver offers, major and minor.
+    pub driver_version: (u32, u32),
+}
+
+/// The primary context of a device, retained.
+#[derive(Debug)]
+pub(crate) struct Context {
+    raw: CUcontext,
+    pub(crate) device: CUdevice,
+    pub(crate) info: GpuInfo,
+}
+
+// SAFETY: a context handle may be used from any thread; the driver synchronizes.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    /// Makes this context current on the calling thread.
+    pub fn bind(&self) -> Result<(), GpuError> {
+        thread_local! {
+            static CURRENT: Cell<CUcontext> = const { Cell::new(ptr::null_mut()) };
+        }
+        CURRENT.with(|current| {
+            if current.get() != self.raw {
+                // SAFETY: the context is retained while `self` lives.
+                let code = unsafe { driver::cuCtxSetCurrent(self.raw) };
+                check(code, "cuCtxSetCurrent")?;
+                current.set(self.raw);
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: retained once, released once.
+        let code = unsafe { driver::cuDevicePrimaryCtxRelease_v2(self.device) };
+        driver::check_in_drop(code, "cuDevicePrimaryCtxRelease");
+    }
+}
+
+/// An opened GPU. Cheap to clone.
+#[derive(Clone)]
+pub struct Gpu {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    context: Arc<Context>,
+    compiler: Compiler,
+    modules: Mutex<HashMap<&'static str, Module>>,
+}
+
+impl std::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Gpu").field(self.info()).finish()
+    }
+}
+
+impl Gpu {
+    /// How many devices the driver shows.
+    ///
+    /// # Errors
+    /// [`GpuError::NoDriver`], [`GpuError::DriverTooOld`], [`GpuError::NoDevice`].
+    pub fn count() -> Result<u32, GpuError> {
+        driver::ready()?;
+        let mut count = 0;
+        // SAFETY: the driver is initialized; `count` outlives the call.
+        let code = unsafe { driver::cuDeviceGetCount(&raw mut count) };
+        check(code, "cuDeviceGetCount")?;
+        Ok(count.unsigned_abs())
+    }
+
+    /// Opens device `index`, counted from 0, with nothing cached on disk.
+    ///
+    /// # Errors
+    /// The reason why there is no such device; [`GpuError::DeviceTooOld`] below compute capability 8.0.
+    pub fn open(index: u32) -> Result<Self, GpuError> {
+        Self::open_with(index, GpuOptions::default())
+    }
+
+    /// Opens device `index`, counted from 0.
+    ///
+    /// # Errors
+    /// As [`Gpu::open`].
+    pub fn open_with(index: u32, options: GpuOptions) -> Result<Self, GpuError> {
+        let count = Self::count()?;
+        if count == 0 {
+            return Err(GpuError::NoDevice {
+                reason: "none is visible".to_string(),
+            });
+        }
+        if index >= count {
+            return Err(GpuError::BadIndex { index, count });
+        }
+        let mut device = 0;
+        let ordinal = i32::try_from(index).unwrap_or(i32::MAX);
+        // SAFETY: the index is below the count; `device` outlives the call.
+        let code = unsafe { driver::cuDeviceGet(&raw mut device, ordinal) };
+        check(code, "cuDeviceGet")?;
+        let info = read_info(index, device)?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: `device` comes from the driver; `raw` outlives the call.
+        let code = unsafe { driver::cuDevicePrimaryCtxRetain(&raw mut raw, device) };
+        check(code, "cuDevicePrimaryCtxRetain")?;
+        let compiler = Compiler::new(options.nvrtc.as_deref());
+        let gpu = Self {
+            shared: Arc::new(Shared {
+                context: Arc::new(Context { raw, device, info }),
+                compiler,
+                modules: Mutex::default(),
+            }),
+        };
+        gpu.context().bind()?;
+        Ok(gpu)
+    }
+
+    /// What the device is.
+    #[must_use]
+    pub fn info(&self) -> &GpuInfo {
+        &self.shared.context.info
+    }
+
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.shared.context
+    }
+
+    /// Free and total device memory, in bytes, as the driver sees them now.
+    ///
+    /// # Errors
+    /// A failing driver call.
+    pub fn memory(&self) -> Result<(u64, u64), GpuError> {
+        self.context().bind()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: a context is current; both outlive the call.
+        let code = unsafe { driver::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
+        check(code, "cuMemGetInfo")?;
+        Ok((free as u64, total as u64))
+    }
+
+    /// The program, compiled for this device and loaded on it: from this process, from the cache on
+    /// disk, or by NVRTC, in that order.
+    ///
+    /// # Errors
+    /// [`GpuError::NoNvrtc`], [`GpuError::Compile`], a failing driver call.
+    pub fn load(&self, program: &Program) -> Result<Module, GpuError> {
+        let mut modules = self
+            .shared
+            .modules
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(module) = modules.get(program.path()) {
+            return Ok(module.clone());
+        }
+        let binary = self.shared.compiler.compile(program, self.info().arch)?;
+        let module = Module::new(self.context().clone(), program.path(), binary)?;
+        modules.insert(program.path(), module.clone());
+        Ok(module)
+    }
+}
+
+fn read_info(index: u32, device: CUdevice) -> Result<GpuInfo, GpuError> {
+    let get = |attribute: Attribute| -> Result<u32, GpuError> {
+        let mut value = 0;
+        // SAFETY: `device` comes from the driver; `value` outlives the call.
+        let code = unsafe { driver::cuDeviceGetAttribute(&raw mut value, attribute, device) };
+        check(code, "cuDeviceGetAttribute")?;
+        Ok(value.unsigned_abs())
+    };
+    let mut name = [0_u8; 256];
+    let mut memory = 0;
+    let mut version = 0;
+    // SAFETY: the buffers outlive the calls and have the lengths given.
+    unsafe {
+        check(
+            driver::cuDeviceGetName(name.as_mut_ptr().cast(), 256, device),
+            "cuDeviceGetName",
+        )?;
+        check(
+            driver::cuDeviceTotalMem_v2(&raw mut memory, device),
+            "cuDeviceTotalMem",
+        )?;
+        let code: CUresult = driver::cuDriverGetVersion(&raw mut version);
+        check(code, "cuDriverGetVersion")?;
+    }
+    let end = name.iter().position(|&c| c == 0).unwrap_or(name.len());
+    let name = String::from_utf8_lossy(&name[..end]).into_owned();
+    let version = version.unsigned_abs();
+    let major = get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    if major < 8 {
+        return Err(GpuError::DeviceTooOld { name, major, minor });
+    }
+    Ok(GpuInfo {
+        index,
+        name,
+        arch: Arch::of_card(major, minor),
+        multiprocessors: get(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        shared_per_block_bytes: get(
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+        )?,
+        shared_per_multiprocessor_bytes: get(
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+        )?,
+        registers_per_multiprocessor: get(
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR,
+        )?,
+        threads_per_multiprocessor: get(
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+        )?,
+        l2_bytes: u64::from(get(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
+        memory_bytes: memory as u64,
+        driver_version: (version / 1000, version % 1000 / 10),
+    })
+}

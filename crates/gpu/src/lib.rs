@@ -1,0 +1,43 @@
+//! CUDA kernels with safe launchers, compiled on first use for the card present, and cached.
+//!
+//! The crate knows nothing of trees or solvers. It builds and loads on machines without CUDA: the
+//! driver and NVRTC are looked for when a device is opened or a program compiled.
+//!
+//! # From source to launch
+//! [`Program::at`] names a file under `kernels/`; [`Gpu::load`] compiles and loads it, once per
+//! process; [`Module::kernel`] finds a kernel; [`Kernel::launch`] enqueues it on a [`Stream`]. Memory
+//! is a [`DeviceBuffer`] and its [`DeviceView`]s; nothing is ordered or freed behind the caller's back.
+//!
+//! # Adding a kernel
+//! 1. `kernels/GROUP/X.cu`, with `#include "common.cuh"` and `extern "C" __global__` kernels whose names
+//!    begin with their group; its head says Shapes, Grid, Needs, Order, Ref. It is embedded by being
+//!    there. Shared code goes into `.cuh` files, included by path from `kernels/`. There are no system
+//!    headers. C++ templates are fine behind `extern "C"` kernels.
+//! 2. The launcher `src/GROUP/X.rs`: `const PROGRAM: Program = Program::at("GROUP/X.cu");`, a safe
+//!    function that checks its operands' lengths and calls [`Kernel::launch`].
+//! 3. Tests beside it, against the host reference, with [`testing::gpu`], which skips visibly.
+//! 4. Timings in `benches/gpu`.
+//!
+//! `cargo run -p tamarack-gpu --example compile -- --nvrtc libnvrtc.so.13 --arch sm_80,sm_90a` compiles
+//! all programs without a GPU and prints what each kernel takes.
+
+mod compile;
+mod device;
+mod driver;
+mod error;
+mod memory;
+mod module;
+mod nvrtc;
+mod source;
+mod stream;
+pub mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use compile::{Arch, Binary, Compiler, KernelReport};
+pub use device::{Gpu, GpuInfo, GpuOptions};
+pub use error::GpuError;
+pub use memory::{DeviceBuffer, DevicePtr, DeviceView, DeviceViewMut, Element};
+pub use module::{Arg, Kernel, Launch, Module};
+pub use source::Program;
+pub use stream::{Event, Stream};

@@ -1,0 +1,335 @@
+//! Device memory: owned buffers, views of them, and bare device addresses for kernel arguments.
+//!
+//! Device memory is never read or written by Rust code, only by copies and kernels on streams; what
+//! order those happen in is the caller's business (streams and events). A buffer that is dropped waits
+//! for the device first, as the driver's free does.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use crate::device::Context;
+use crate::driver::{self, CUdeviceptr, CUresult, check, check_in_drop};
+use crate::{Gpu, GpuError};
+
+/// A type whose every bit pattern is a value, so that device memory may hold it uninitialized.
+///
+/// # Safety
+/// Every pattern of `size_of::<Self>()` bytes is valid, and there is no padding.
+pub unsafe trait Element: Copy + Send + Sync + 'static {}
+
+macro_rules! elements {
+    ($($t:ty),*) => {$(
+        // SAFETY: a number.
+        unsafe impl Element for $t {}
+    )*};
+}
+elements!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
+// SAFETY: as its elements.
+unsafe impl<T: Element, const N: usize> Element for [T; N] {}
+// SAFETY: a 64-bit address that the host never follows.
+unsafe impl<T: 'static> Element for DevicePtr<T> {}
+
+/// An address in device memory, of `T`s. A plain number on the host: it keeps nothing alive.
+#[repr(transparent)]
+pub struct DevicePtr<T> {
+    address: u64,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for DevicePtr<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for DevicePtr<T> {}
+impl<T> fmt::Debug for DevicePtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.address)
+    }
+}
+
+impl<T> DevicePtr<T> {
+    /// The null address.
+    #[must_use]
+    pub const fn null() -> Self {
+        Self::from_address(0)
+    }
+
+    /// This address, taken as one of `T`s.
+    #[must_use]
+    pub const fn from_address(address: u64) -> Self {
+        Self {
+            address,
+            of: PhantomData,
+        }
+    }
+
+    /// The address as a number.
+    #[must_use]
+    pub const fn address(self) -> u64 {
+        self.address
+    }
+
+    /// The address `elements` further on. Nothing is checked until it is used.
+    #[must_use]
+    pub const fn add(self, elements: u64) -> Self {
+        let bytes = elements.wrapping_mul(size_of::<T>() as u64);
+        Self::from_address(self.address.wrapping_add(bytes))
+    }
+}
+
+/// An owned piece of device memory of `len` elements, aligned to at least 256 bytes.
+pub struct DeviceBuffer<T> {
+    context: Arc<Context>,
+    ptr: DevicePtr<T>,
+    len: usize,
+}
+
+impl<T> fmt::Debug for DeviceBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceBuffer({} elements at {:?})", self.len, self.ptr)
+    }
+}
+
+impl<T> Drop for DeviceBuffer<T> {
+    fn drop(&mut self) {
+        if self.ptr.address != 0 && self.context.bind().is_ok() {
+            // SAFETY: allocated once, freed once.
+            let code = unsafe { driver::cuMemFree_v2(self.ptr.address as CUdeviceptr) };
+            check_in_drop(code, "cuMemFree");
+        }
+    }
+}
+
+impl Gpu {
+    /// Device memory for `len` elements, not initialized. Allocating takes a fraction of a
+    /// millisecond: large things once, small things from an arena.
+    ///
+    /// # Errors
+    /// [`GpuError::OutOfMemory`], a failing driver call.
+    pub fn alloc<T: Element>(&self, len: usize) -> Result<DeviceBuffer<T>, GpuError> {
+        let context = self.context().clone();
+        if len == 0 || size_of::<T>() == 0 {
+            let ptr = DevicePtr::null();
+            return Ok(DeviceBuffer { context, ptr, len });
+        }
+        let requested = len as u128 * size_of::<T>() as u128;
+        let out_of_memory = || -> GpuError {
+            GpuError::OutOfMemory {
+                requested_bytes: u64::try_from(requested).unwrap_or(u64::MAX),
+                free_bytes: self.memory().map_or(0, |(free, _)| free),
+            }
+        };
+        let bytes = usize::try_from(requested).map_err(|_| out_of_memory())?;
+        context.bind()?;
+        let mut address = 0;
+        // SAFETY: a context is current; `address` outlives the call.
+        let code = unsafe { driver::cuMemAlloc_v2(&raw mut address, bytes) };
+        if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+            return Err(out_of_memory());
+        }
+        check(code, "cuMemAlloc")?;
+        let ptr = DevicePtr::from_address(address);
+        Ok(DeviceBuffer { context, ptr, len })
+    }
+}
+
+impl<T> DeviceBuffer<T> {
+    /// The address of the first element, for kernel arguments.
+    #[must_use]
+    pub fn ptr(&self) -> DevicePtr<T> {
+        self.ptr
+    }
+
+    /// Elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// All of it, to be read.
+    #[must_use]
+    pub fn view(&self) -> DeviceView<'_, T> {
+        DeviceView {
+            ptr: self.ptr,
+            len: self.len,
+            of: PhantomData,
+        }
+    }
+
+    /// All of it, to be written.
+    #[must_use]
+    pub fn view_mut(&mut self) -> DeviceViewMut<'_, T> {
+        DeviceViewMut {
+            ptr: self.ptr,
+            len: self.len,
+            of: PhantomData,
+        }
+    }
+}
+
+/// Part of a buffer, to be read.
+pub struct DeviceView<'a, T> {
+    ptr: DevicePtr<T>,
+    len: usize,
+    of: PhantomData<&'a T>,
+}
+
+impl<T> Clone for DeviceView<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for DeviceView<'_, T> {}
+
+/// Part of a buffer, to be written.
+pub struct DeviceViewMut<'a, T> {
+    ptr: DevicePtr<T>,
+    len: usize,
+    of: PhantomData<&'a mut T>,
+}
+
+impl<'a, T> DeviceView<'a, T> {
+    /// The address of the first element, for kernel arguments.
+    #[must_use]
+    pub fn ptr(&self) -> DevicePtr<T> {
+        self.ptr
+    }
+
+    /// Elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The elements of `range`.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] for a range beyond the end.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceView<'a, T>, GpuError> {
+        let (start, len) = resolve(range, self.len)?;
+        Ok(DeviceView {
+            ptr: self.ptr.add(start as u64),
+            len,
+            of: PhantomData,
+        })
+    }
+}
+
+impl<T> DeviceViewMut<'_, T> {
+    /// The address of the first element, for kernel arguments.
+    #[must_use]
+    pub fn ptr(&self) -> DevicePtr<T> {
+        self.ptr
+    }
+
+    /// Elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The same elements, to be read.
+    #[must_use]
+    pub fn view(&self) -> DeviceView<'_, T> {
+        DeviceView {
+            ptr: self.ptr,
+            len: self.len,
+            of: PhantomData,
+        }
+    }
+
+    /// The same elements, borrowed for a shorter time.
+    #[must_use]
+    pub fn reborrow(&mut self) -> DeviceViewMut<'_, T> {
+        DeviceViewMut {
+            ptr: self.ptr,
+            len: self.len,
+            of: PhantomData,
+        }
+    }
+
+    /// The elements of `range`.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] for a range beyond the end.
+    pub fn slice_mut(
+        &mut self,
+        range: impl RangeBounds<usize>,
+    ) -> Result<DeviceViewMut<'_, T>, GpuError> {
+        let (start, len) = resolve(range, self.len)?;
+        Ok(DeviceViewMut {
+            ptr: self.ptr.add(start as u64),
+            len,
+            of: PhantomData,
+        })
+    }
+
+    /// The first `at` elements and the rest.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] for a point beyond the end.
+    pub fn split_at(self, at: usize) -> Result<(Self, Self), GpuError> {
+        let (_, len) = resolve(at.., self.len)?;
+        let part = |ptr, len| DeviceViewMut {
+            ptr,
+            len,
+            of: PhantomData,
+        };
+        Ok((part(self.ptr, at), part(self.ptr.add(at as u64), len)))
+    }
+}
+
+impl<'a, T> From<&'a DeviceBuffer<T>> for DeviceView<'a, T> {
+    fn from(buffer: &'a DeviceBuffer<T>) -> Self {
+        buffer.view()
+    }
+}
+
+impl<'a, T> From<&'a mut DeviceBuffer<T>> for DeviceViewMut<'a, T> {
+    fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
+        buffer.view_mut()
+    }
+}
+
+/// Start and length of `range` in `len` elements.
+fn resolve(range: impl RangeBounds<usize>, len: usize) -> Result<(usize, usize), GpuError> {
+    let start = match range.start_bound() {
+        Bound::Included(&s) => s,
+        Bound::Excluded(&s) => s.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(&e) => e.saturating_add(1),
+        Bound::Excluded(&e) => e,
+        Bound::Unbounded => len,
+    };
+    if start > end || end > len {
+        return Err(GpuError::Shape {
+            what: "a range of device memory",
+            got: start.max(end) as u64,
+            have: len as u64,
+        });
+    }
+    Ok((start, end - start))
+}

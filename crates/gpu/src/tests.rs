@@ -1,0 +1,95 @@
+use super::*;
+
+const SELFTEST: Program = Program::at("selftest.cu");
+
+#[test]
+fn includes_are_flattened_with_our_lines() {
+    let flat = SELFTEST.flatten().unwrap();
+    assert!(flat.starts_with("#line 1 \"kernels/selftest.cu\"\n"));
+    assert!(flat.contains("#line 1 \"kernels/common.cuh\"\n"));
+    let back = format!(
+        "#line {} \"kernels/selftest.cu\"\n",
+        1 + include_str!("../kernels/selftest.cu")
+            .lines()
+            .position(|l| l.contains("#include"))
+            .unwrap()
+            + 1
+    );
+    assert!(flat.contains(&back));
+    assert!(!flat.lines().any(|l| l.trim_start().starts_with("#include")));
+}
+
+#[test]
+fn architectures_are_read_and_written() {
+    assert_eq!(Arch::of_card(9, 0).to_string(), "sm_90a");
+    assert_eq!(Arch::of_card(8, 6).to_string(), "sm_86");
+    assert_eq!("sm_120a".parse::<Arch>().unwrap(), Arch::of_card(12, 0));
+    for wrong in ["90", "sm_", "sm_a", "sm_9x", ""] {
+        assert!(wrong.parse::<Arch>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_kernel_computes_what_the_host_does() {
+    let Some(gpu) = testing::gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    let axpy = gpu
+        .load(&SELFTEST)
+        .unwrap()
+        .kernel("selftest_axpy")
+        .unwrap();
+    for n in [0_usize, 1, 255, 256, 257, 10_007] {
+        let x: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
+        let y: Vec<f64> = (0..n).map(|i| (i as f64).cos()).collect();
+        let dx = stream.to_device(gpu, &x).unwrap();
+        let dy = stream.to_device(gpu, &y).unwrap();
+        let shape = Launch::new((n as u32).div_ceil(256), 256);
+        // SAFETY: the arguments are those of `selftest_axpy`; both buffers have `n` elements and
+        // outlive the copy below, which waits.
+        unsafe {
+            axpy.launch(
+                &stream,
+                shape,
+                &[&(n as u64), &1.5_f64, &dx.ptr(), &dy.ptr()],
+            )
+            .unwrap();
+        }
+        let got = stream.to_host(&dy).unwrap();
+        for i in 0..n {
+            assert_eq!(got[i].to_bits(), 1.5_f64.mul_add(x[i], y[i]).to_bits());
+        }
+    }
+}
+
+#[test]
+fn a_block_gets_all_the_shared_memory_it_asks_for() {
+    let Some(gpu) = testing::gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    let reverse = gpu
+        .load(&SELFTEST)
+        .unwrap()
+        .kernel("selftest_reverse")
+        .unwrap();
+    let n = gpu.info().shared_per_block_bytes / 8;
+    let x: Vec<f64> = (0..n).map(f64::from).collect();
+    let dx = stream.to_device(gpu, &x).unwrap();
+    let mut out = gpu.alloc::<f64>(x.len()).unwrap();
+    stream.fill_bytes(&mut out, 0xFF).unwrap();
+    // SAFETY: the arguments are those of `selftest_reverse`; both buffers outlive the copy below.
+    unsafe {
+        reverse
+            .launch(
+                &stream,
+                Launch::new(1, 1024).shared(8 * n),
+                &[&n, &dx.ptr(), &out.ptr()],
+            )
+            .unwrap();
+    }
+    let mut want = x;
+    want.reverse();
+    assert_eq!(stream.to_host(&out).unwrap(), want);
+    assert!(matches!(
+        gpu.load(&SELFTEST).unwrap().kernel("no_such_kernel"),
+        Err(GpuError::NoKernel { .. })
+    ));
+}
