@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate and what it may depend on.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("sparse", &[]),
     ("dense", &[]),
     ("store", &[]),
@@ -25,6 +25,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("testkit", &["sparse"]),
     ("tests", &["tamarack"]),
     ("benches", &["tamarack"]),
+    ("gpu-benches", &["gpu"]),
 ];
 
 fn short(name: &str) -> &str {

@@ -77,6 +77,17 @@ impl Gpu {
 }
 
 impl Stream {
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The driver's handle, for libraries that are measured beside our kernels.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn raw_handle(&self) -> *mut std::ffi::c_void {
+        self.raw.cast()
+    }
+
     pub(crate) fn raw(&self) -> CUstream {
         self.raw
     }

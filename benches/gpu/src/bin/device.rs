@@ -1,0 +1,96 @@
+//! What the device layer itself costs: launches, graphs, copies, allocations.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use tamarack_gpu::{GpuError, Launch, Program};
+use tamarack_gpu_benches::{Case, Suite};
+
+const SELFTEST: Program = Program::at("selftest.cu");
+/// Kernels in a row.
+const LAUNCHES: u32 = 200;
+
+fn main() -> ExitCode {
+    let mut suite = match Suite::from_args("device") {
+        Ok(suite) => suite,
+        Err(code) => return code,
+    };
+    let outcome = run(&mut suite);
+    suite.finish(outcome)
+}
+
+fn run(suite: &mut Suite) -> Result<(), GpuError> {
+    launches(suite)?;
+    copies(suite)?;
+    allocations(suite)
+}
+
+/// Small kernels in a row, one by one and as a graph, on the host's clock until all are done.
+fn launches(suite: &mut Suite) -> Result<(), GpuError> {
+    let gpu = suite.gpu().clone();
+    let stream = gpu.stream()?;
+    let axpy = gpu.load(&SELFTEST)?.kernel("selftest_axpy")?;
+    let (x, y) = (gpu.alloc::<f64>(256)?, gpu.alloc::<f64>(256)?);
+    let enqueue = || -> Result<(), GpuError> {
+        for _ in 0..LAUNCHES {
+            // SAFETY: the kernel's arguments; both buffers outlive the synchronization below.
+            unsafe {
+                axpy.launch(
+                    &stream,
+                    Launch::new(1, 256),
+                    &[&256_u64, &0.5_f64, &x.ptr(), &y.ptr()],
+                )?;
+            }
+        }
+        Ok(())
+    };
+    let mut graph = stream.capture(enqueue)?;
+    let (mut bare, mut replayed) = (Vec::new(), Vec::new());
+    for _ in 0..30 {
+        stream.synchronize()?;
+        let start = Instant::now();
+        enqueue()?;
+        stream.synchronize()?;
+        bare.push(start.elapsed().as_secs_f64() / f64::from(LAUNCHES));
+        let start = Instant::now();
+        // SAFETY: module and buffers are alive until the synchronization.
+        unsafe { graph.replay(&stream)? };
+        stream.synchronize()?;
+        replayed.push(start.elapsed().as_secs_f64() / f64::from(LAUNCHES));
+    }
+    suite.add(Case::new("launch", "1 of 200", "one by one"), bare);
+    suite.add(Case::new("launch", "1 of 200", "graph"), replayed);
+    Ok(())
+}
+
+/// Copies on the device, bytes read plus bytes written.
+fn copies(suite: &mut Suite) -> Result<(), GpuError> {
+    if !suite.wants("copy") {
+        return Ok(());
+    }
+    let gpu = suite.gpu().clone();
+    for bytes in [1_usize << 20, 1 << 26, 1 << 31] {
+        let (from, mut to) = (gpu.alloc::<u8>(bytes)?, gpu.alloc::<u8>(bytes)?);
+        suite.stream().fill_bytes(&mut to, 0x5A)?;
+        let size = format!("{} MiB", bytes >> 20);
+        let case = Case::new("copy", &size, "cuMemcpyDtoD").bytes(2.0 * bytes as f64);
+        suite.time(case, |stream| stream.copy(&from, &mut to))?;
+    }
+    Ok(())
+}
+
+/// Allocating and freeing, on the host's clock.
+fn allocations(suite: &mut Suite) -> Result<(), GpuError> {
+    let gpu = suite.gpu().clone();
+    for bytes in [1_usize << 12, 1 << 26] {
+        let mut secs = Vec::new();
+        for _ in 0..20 {
+            let start = Instant::now();
+            drop(gpu.alloc::<u8>(bytes)?);
+            secs.push(start.elapsed().as_secs_f64());
+        }
+        let size = format!("{} KiB", bytes >> 10);
+        suite.add(Case::new("allocate and free", &size, "cuMemAlloc"), secs);
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! Launches recorded once and replayed: one call to the driver instead of one for each kernel.
+
+use std::ptr;
+use std::sync::Arc;
+
+use crate::device::Context;
+use crate::driver::{self, CUgraph, CUgraphExec, check, check_in_drop};
+use crate::{GpuError, Stream};
+
+/// Recorded work, ready to be replayed. Addresses and arguments are those of the recording.
+pub struct Graph {
+    context: Arc<Context>,
+    exec: CUgraphExec,
+    nodes: usize,
+}
+
+// SAFETY: the driver allows executable graphs on any thread, though not on two at once; `replay`
+// takes `&mut self`.
+unsafe impl Send for Graph {}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: made once, destroyed once; running replays are finished by the driver.
+            let code = unsafe { driver::cuGraphExecDestroy(self.exec) };
+            check_in_drop(code, "cuGraphExecDestroy");
+        }
+    }
+}
+
+impl Stream {
+    /// Records what `enqueue` puts on this stream, and on streams that wait for it through events,
+    /// instead of running it. Within, nothing may wait for the device or allocate on it. A stream that
+    /// joined must be waited for by this one before the end.
+    ///
+    /// # Errors
+    /// What `enqueue` returns, or a failing driver call; the recording is then gone.
+    pub fn capture<E: From<GpuError>>(
+        &self,
+        enqueue: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Graph, E> {
+        self.context().bind()?;
+        let mode = driver::CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream is alive.
+        let code = unsafe { driver::cuStreamBeginCapture_v2(self.raw(), mode) };
+        check(code, "cuStreamBeginCapture")?;
+        let enqueued = enqueue();
+        let mut graph = Recording(ptr::null_mut());
+        self.context().bind()?;
+        // SAFETY: the stream is alive and capturing; `graph` outlives the call.
+        let code = unsafe { driver::cuStreamEndCapture(self.raw(), &raw mut graph.0) };
+        enqueued?;
+        check(code, "cuStreamEndCapture")?;
+        Ok(self.instantiate(&graph)?)
+    }
+
+    fn instantiate(&self, graph: &Recording) -> Result<Graph, GpuError> {
+        let (mut nodes, mut exec) = (0, ptr::null_mut());
+        // SAFETY: the graph is alive; the count alone is asked for; both outlive the calls.
+        unsafe {
+            let code = driver::cuGraphGetNodes(graph.0, ptr::null_mut(), &raw mut nodes);
+            check(code, "cuGraphGetNodes")?;
+            let code = driver::cuGraphInstantiateWithFlags(&raw mut exec, graph.0, 0);
+            check(code, "cuGraphInstantiate")?;
+        }
+        Ok(Graph {
+            context: self.context().clone(),
+            exec,
+            nodes,
+        })
+    }
+}
+
+/// A captured graph that is not yet executable.
+struct Recording(CUgraph);
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if !self.0.is_null() {
+            // SAFETY: made once, destroyed once; executable graphs are copies.
+            check_in_drop(unsafe { driver::cuGraphDestroy(self.0) }, "cuGraphDestroy");
+        }
+    }
+}
+
+impl Graph {
+    /// Kernels, copies, fills and joins recorded.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Enqueues the recorded work on `stream`. A replay waits for the one before it.
+    ///
+    /// # Errors
+    /// A failing driver call.
+    ///
+    /// # Safety
+    /// Every module, buffer and host memory that the recording used still is where it was, until the
+    /// stream has passed the replay.
+    pub unsafe fn replay(&mut self, stream: &Stream) -> Result<(), GpuError> {
+        self.context.bind()?;
+        // SAFETY: the graph and the stream are alive; the rest is the caller's promise.
+        check(
+            unsafe { driver::cuGraphLaunch(self.exec, stream.raw()) },
+            "cuGraphLaunch",
+        )
+    }
+}
