@@ -256,7 +256,7 @@ unsafe fn eliminate<S: Simd>(
             }
         }
         let blocks = f.update_layout().blocks();
-        if blocks > 0 {
+        if blocks > 0 && (f.npiv > 0 || mode == UpdateMode::Overwrite) {
             update_trailing::<S>(f, buf, 0..blocks, 0..f.nupd, mode);
         }
     }

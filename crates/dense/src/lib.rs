@@ -8,6 +8,7 @@
 //! Invariant of all of them: on one machine a result does not depend on how its rows are cut into
 //! tiles, so parallel and sequential runs agree bit for bit.
 
+mod assembly;
 mod blas;
 mod front;
 mod layout;
@@ -26,6 +27,7 @@ mod workspace;
 #[cfg(test)]
 mod tests;
 
+pub use assembly::{Run, extend_add, find_runs, prefetch};
 pub use blas::{PivotFailure, gemm_nt, potrf, syrk_lower, trsm_right_lower_transposed};
 pub use front::{FrontMut, is_small, partial_cholesky};
 pub use layout::BlockColumns;

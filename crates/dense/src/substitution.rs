@@ -21,7 +21,7 @@ use crate::real::with_isa;
 use crate::simd::{Op, Simd};
 use crate::thin::{Backward, Forward, RowsAt, THIN, for_columns};
 use crate::vectors::Strided;
-use crate::{BlockColumns, Isa, Real, vector, vectors};
+use crate::{BlockColumns, Isa, Real, prefetch, vector, vectors};
 
 /// Order of the triangles solved one number after another.
 const STEP: usize = 8;
@@ -43,11 +43,6 @@ pub fn rhs_stride<T: Real>(nrhs: usize, isa: Isa) -> usize {
     }
     let lanes = with_isa!(isa, T, lanes());
     nrhs.div_ceil(lanes).next_power_of_two() * lanes
-}
-
-unsafe fn prefetch<S: Simd>(p: *const S::T) {
-    // SAFETY: the caller's contract.
-    unsafe { S::prefetch(p) }
 }
 
 fn lanes<S: Simd>() -> usize {
@@ -93,8 +88,7 @@ impl<'a, T: Real> PanelRef<'a, T> {
         let count = len.min(PREFETCH * line);
         let from = if end { len - count } else { 0 };
         for at in (from..from + count).step_by(line) {
-            // SAFETY: a prefetch never faults.
-            unsafe { with_isa!(self.isa, T, prefetch(&raw const self.values[at])) }
+            prefetch(&raw const self.values[at]);
         }
     }
 

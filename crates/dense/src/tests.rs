@@ -1,5 +1,6 @@
 //! Kernels against naive references: awkward sizes, poisoned surroundings, every instruction set.
 
+mod assembly;
 mod blas;
 mod front;
 mod substitution;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tamarack_dense::{FrontMut, Isa, PivotFailure, Steps, UpdateMode};
+use tamarack_dense::{Isa, PivotFailure, Steps, UpdateMode};
 
 use crate::control::Meter;
 use crate::front::Front;
@@ -54,9 +54,7 @@ pub(crate) unsafe fn eliminate<T: Value>(
     meter: &Meter<'_>,
 ) -> Result<(), Stop> {
     let (npiv, nupd) = (front.panel.layout.cols, front.update.layout.rows);
-    let block = front.panel.layout.block;
-    let f = FrontMut::new(front.panel.data, front.update.data, npiv, nupd, block);
-    let steps = Steps::new(f, packed, Isa::detect());
+    let steps = Steps::new(front.view(), packed, Isa::detect());
     let counted = AtomicU64::new(0);
     for step in 0..steps.count() {
         if meter.cancelled() {

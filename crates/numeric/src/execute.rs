@@ -4,11 +4,13 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tamarack_dense::{UpdateMode, Workspace, is_small, partial_cholesky};
+use tamarack_dense::{
+    Isa, Run, UpdateMode, Workspace, extend_add, find_runs, is_small, partial_cholesky,
+};
 use tamarack_plan::FactorPlan;
 use tamarack_symbolic::SymbolicFactor;
 
-use crate::assemble::{Run, add_entries, extend_add, find_runs};
+use crate::assemble::add_entries;
 use crate::control::Meter;
 use crate::eliminate::{Crew, Stop, eliminate};
 use crate::front::{Front, Memory, Packed};
@@ -161,10 +163,13 @@ impl<T: Value> Execution<'_, T> {
         let outcome = unsafe {
             if is_small(npiv, nupd) {
                 self.assemble_all(s, member, &front);
-                let outcome = self.eliminate_whole(&front, member);
+                let outcome = self.eliminate_whole(&front, self.update_mode(s), member);
                 self.meter
                     .add(tamarack_plan::front_flops(npiv, nupd) as u64);
                 outcome
+            } else if npiv == 0 {
+                self.assemble(s, member, &front, crew);
+                Ok(())
             } else {
                 self.assemble(s, member, &front, crew);
                 let packed = match crew {
@@ -183,7 +188,12 @@ impl<T: Value> Execution<'_, T> {
     ///
     /// # Safety
     /// As for [`process`](Self::process).
-    unsafe fn eliminate_whole(&self, front: &Front<T>, member: usize) -> Result<(), Stop> {
+    unsafe fn eliminate_whole(
+        &self,
+        front: &Front<T>,
+        mode: UpdateMode,
+        member: usize,
+    ) -> Result<(), Stop> {
         let slice = |m: &Packed<T>| match m.layout.len() {
             0 => &mut [][..],
             // SAFETY: the plan keeps this matrix apart from all other live ones.
@@ -196,10 +206,20 @@ impl<T: Value> Execution<'_, T> {
             slice(&front.update),
             (front.npiv(), front.update.layout.rows),
             front.panel.layout.block,
-            UpdateMode::Accumulate,
+            mode,
             workspace,
         )
         .map_err(Stop::Pivot)
+    }
+
+    /// A small front without children finds nothing in its update matrix, which need not be cleared.
+    fn update_mode(&self, s: usize) -> UpdateMode {
+        let leaf = self.symbolic.children(s).is_empty();
+        if leaf && is_small(self.symbolic.npiv(s), self.symbolic.nupd(s)) {
+            UpdateMode::Overwrite
+        } else {
+            UpdateMode::Accumulate
+        }
     }
 
     /// Assembles a front, by the whole crew where it is large.
@@ -262,10 +282,13 @@ impl<T: Value> Execution<'_, T> {
         } else {
             npiv + nupd.min(update.end * block)
         };
+        let isa = Isa::detect();
         // SAFETY: the caller's promise, and the entry map belongs to these values.
         unsafe {
             front.panel.clear(panel);
-            front.update.clear(update);
+            if self.update_mode(s) == UpdateMode::Accumulate {
+                front.update.clear(update);
+            }
             add_entries(
                 self.symbolic,
                 s,
@@ -282,7 +305,15 @@ impl<T: Value> Execution<'_, T> {
                 let columns = position(from)..position(to);
                 if !columns.is_empty() {
                     find_runs(relative, runs);
-                    extend_add(&self.memory.update(child, member), runs, columns, front);
+                    let update = self.memory.update(child, member);
+                    extend_add(
+                        update.data,
+                        update.layout,
+                        runs,
+                        columns,
+                        &front.view(),
+                        isa,
+                    );
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! A front while it is worked on: its panel in the factor and its update matrix in the work area.
 
-use tamarack_dense::BlockColumns;
+use tamarack_dense::{BlockColumns, FrontMut};
 use tamarack_plan::{FactorPlan, UpdatePlace};
 
 use crate::value::Value;
@@ -57,15 +57,10 @@ impl<T: Value> Front<T> {
         self.panel.layout.cols
     }
 
-    /// Where row 0 of column `j` of the whole front would stand, rows counted in the front.
-    #[inline(always)]
-    pub fn column(&self, j: usize) -> *mut T {
-        let npiv = self.npiv();
-        if j < npiv {
-            self.panel.column(j)
-        } else {
-            self.update.column(j - npiv).wrapping_sub(npiv)
-        }
+    /// The front for the kernels.
+    pub fn view(&self) -> FrontMut<T> {
+        let (nupd, block) = (self.update.layout.rows, self.panel.layout.block);
+        FrontMut::new(self.panel.data, self.update.data, self.npiv(), nupd, block)
     }
 }
 

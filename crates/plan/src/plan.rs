@@ -317,9 +317,10 @@ fn workspace_bytes(options: &PlanOptions, largest_front: usize, threads: usize) 
     ((kernel + 12 * largest_front) * threads) as u64
 }
 
-/// Numbers for the packed rows of a front, a multiple of a cache line: none if it is small.
+/// Numbers for the packed rows of a front, a multiple of a cache line: none if it is small or has no
+/// pivots.
 fn packed_len(options: &PlanOptions, npiv: usize, nupd: usize) -> u64 {
-    if is_small(npiv, nupd) {
+    if npiv == 0 || is_small(npiv, nupd) {
         return 0;
     }
     let (block, isa) = (options.block, Isa::detect());

@@ -129,7 +129,10 @@ fn cut(symbolic: &SymbolicFactor) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
             break;
         }
         heap.pop();
-        top.push(root);
+        // A sum front has no part in L.
+        if symbolic.npiv(root as usize) > 0 {
+            top.push(root);
+        }
         heap.extend(
             symbolic
                 .children(root as usize)

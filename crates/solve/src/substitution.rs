@@ -189,8 +189,10 @@ impl<'a, T: Value> Sweep<'a, T> {
                 if s > tree.first {
                     self.panel(s as usize - 1).prefetch(true);
                 }
-                // SAFETY: only rows of this subtree are written; those above are final.
-                unsafe { self.backward_front(s as usize, member) };
+                if self.symbolic.npiv(s as usize) > 0 {
+                    // SAFETY: only rows of this subtree are written; those above are final.
+                    unsafe { self.backward_front(s as usize, member) };
+                }
             }
         });
     }
@@ -221,8 +223,10 @@ impl<'a, T: Value> Sweep<'a, T> {
             if s < tree.root {
                 self.panel(s as usize + 1).prefetch(false);
             }
-            // SAFETY: the caller's promise.
-            unsafe { self.forward_front(s as usize, tree, member) };
+            if self.symbolic.npiv(s as usize) > 0 {
+                // SAFETY: the caller's promise.
+                unsafe { self.forward_front(s as usize, tree, member) };
+            }
         }
     }
 

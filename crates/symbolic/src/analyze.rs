@@ -10,6 +10,7 @@ use crate::fingerprint::pattern_fingerprint;
 use crate::permuted::LowerRows;
 use crate::postorder::{postorder, relabel_forest};
 use crate::structure::Structure;
+use crate::sums::Fronts;
 use crate::supernodes::SuperForest;
 use crate::{Stats, SymbolicError, SymbolicFactor, SymbolicOptions};
 
@@ -62,23 +63,31 @@ impl SymbolicFactor {
             &assembly,
             columns.rows,
         );
+        let fronts = Fronts {
+            super_ptr: assembly.super_ptr,
+            parent: assembly.parent,
+            row_ptr: structure.row_ptr,
+            rows: structure.rows,
+            relative: structure.relative,
+        }
+        .with_sums();
         let stats = Stats {
             nnz_a: pattern.nnz_lower(),
             nnz_l: count.iter().map(|&c| u64::from(c)).sum(),
             flops: count.iter().map(|&c| u128::from(c).pow(2)).sum(),
             fundamental_supernodes: forest.len() as u64,
-            ..stored(&assembly.super_ptr, &structure.row_ptr)
+            ..stored(&fronts.super_ptr, &fronts.row_ptr)
         };
-        let (child_ptr, children) = child_lists(&assembly.parent);
+        let (child_ptr, children) = child_lists(&fronts.parent);
         Ok(Self {
             permutation,
-            super_ptr: assembly.super_ptr,
-            parent: assembly.parent,
+            super_ptr: fronts.super_ptr,
+            parent: fronts.parent,
             child_ptr: child_ptr.into_iter().map(|p| p as u32).collect(),
             children,
-            row_ptr: structure.row_ptr,
-            rows: structure.rows,
-            relative: structure.relative,
+            row_ptr: fronts.row_ptr,
+            rows: fronts.rows,
+            relative: fronts.relative,
             entry_ptr: structure.entry_ptr,
             entry_src: structure.entry_src,
             entry_src_high: structure.entry_src_high,

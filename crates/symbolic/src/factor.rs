@@ -126,7 +126,8 @@ impl SymbolicFactor {
         self.super_ptr[s] as usize..self.super_ptr[s + 1] as usize
     }
 
-    /// Number of pivot columns of supernode `s`.
+    /// Number of pivot columns of supernode `s`: 0 for a sum front, whose update matrix is the sum
+    /// of its children's (many siblings are added up in groups before they reach their parent).
     pub fn npiv(&self, s: usize) -> usize {
         (self.super_ptr[s + 1] - self.super_ptr[s]) as usize
     }
@@ -146,7 +147,8 @@ impl SymbolicFactor {
         &self.relative[self.row_ptr[s] as usize..self.row_ptr[s + 1] as usize]
     }
 
-    /// Parent of `s` in the assembly tree: the owner of its first row below the diagonal block.
+    /// Parent of `s` in the assembly tree: the owner of its first row below the diagonal block, or
+    /// a sum front below that owner.
     pub fn parent(&self, s: usize) -> Option<usize> {
         (self.parent[s] != NONE).then(|| self.parent[s] as usize)
     }
@@ -188,5 +190,12 @@ impl SymbolicFactor {
             high,
             row: &self.entry_row[range],
         }
+    }
+
+    /// Positions in the values of the user's matrix (modulo 2^32) of the entries of column `j` and
+    /// all columns after it, in the order of [`entries`](Self::entries): to ask for values ahead.
+    pub fn sources_from(&self, j: usize) -> impl Iterator<Item = u32> + '_ {
+        let from = self.entry_ptr[j.min(self.n())] as usize;
+        self.entry_src[from..].iter().copied()
     }
 }

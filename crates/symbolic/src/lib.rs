@@ -20,6 +20,7 @@ mod permuted;
 mod postorder;
 mod saved;
 mod structure;
+mod sums;
 mod supernodes;
 #[cfg(test)]
 mod tests;

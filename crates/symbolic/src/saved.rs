@@ -120,10 +120,6 @@ impl SymbolicFactor {
             "its order is above the largest supported",
         )?;
         ensure_offsets(&self.super_ptr, ns, n, "offsets of the supernodes")?;
-        ensure(
-            self.super_ptr.windows(2).all(|w| w[0] < w[1]),
-            "a supernode has no columns",
-        )?;
         ensure_offsets(&self.row_ptr, ns, self.rows.len(), "offsets of the rows")?;
         ensure(
             self.relative.len() == self.rows.len(),
@@ -143,7 +139,8 @@ impl SymbolicFactor {
         ensure(self.entry_row.len() == entries, "rows of the entry map")
     }
 
-    /// Rows increase, lie below the supernode, and the parent owns the first.
+    /// Rows increase, lie below the supernode, and the nearest ancestor that has columns owns the
+    /// first; only sum fronts have none.
     fn check_rows(&self, owner: &[u32]) -> Result<(), SymbolicError> {
         for s in 0..self.supernodes() {
             let rows = self.rows(s);
@@ -153,8 +150,15 @@ impl SymbolicFactor {
                 .is_none_or(|&r| r as usize >= self.columns(s).end)
                 && rows.last().is_none_or(|&r| (r as usize) < self.n());
             ensure(sorted && inside, "rows of a supernode")?;
-            let parent = rows.first().map_or(NONE, |&r| owner[r as usize]);
-            ensure(self.parent[s] == parent, "parent of a supernode")?;
+            let parent = self.parent[s] as usize;
+            let later = parent > s && parent < self.supernodes();
+            ensure(later || self.parent[s] == NONE, "parent of a supernode")?;
+            let mut above = self.parent(s);
+            while let Some(sum) = above.filter(|&p| self.columns(p).is_empty()) {
+                above = self.parent(sum);
+            }
+            let owner = rows.first().map(|&r| owner[r as usize] as usize);
+            ensure(above == owner, "parent of a supernode")?;
         }
         Ok(())
     }
@@ -171,6 +175,8 @@ impl SymbolicFactor {
         ensure(same && children == self.children, "lists of children")?;
         let first = self.subtree_first();
         for s in 0..self.supernodes() {
+            let sums = !self.children(s).is_empty() && self.nupd(s) > 0;
+            ensure(sums || self.npiv(s) > 0, "a supernode has no columns")?;
             // The last child's subtree ends just before its parent, the others' before each other.
             let mut end = s as u32;
             for &c in self.children(s).iter().rev() {
@@ -220,12 +226,13 @@ impl SymbolicFactor {
     fn check_stats(&self) -> Result<(), SymbolicError> {
         let (s, kept) = (&self.stats, stored(&self.super_ptr, &self.row_ptr));
         let n = self.n() as u64;
+        let with_columns = self.super_ptr.windows(2).filter(|w| w[0] < w[1]).count() as u64;
         let holds = s.nnz_a == self.entry_src.len() as u64
             && s.nnz_l_stored == kept.nnz_l_stored
             && s.flops_stored == kept.flops_stored
             && (s.nnz_a..=kept.nnz_l_stored).contains(&s.nnz_l)
             && (u128::from(s.nnz_l)..=kept.flops_stored).contains(&s.flops)
-            && (self.supernodes() as u64..=n).contains(&s.fundamental_supernodes);
+            && (with_columns..=n).contains(&s.fundamental_supernodes);
         ensure(holds, "counts")
     }
 }
