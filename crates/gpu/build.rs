@@ -21,8 +21,38 @@ fn main() -> io::Result<()> {
         );
     }
     text.push_str("];\n");
-    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("files.rs");
-    fs::write(out, text)
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    fs::write(out.join("files.rs"), text)?;
+    fs::write(out.join("embedded.rs"), embedded()?)
+}
+
+/// With the feature `embedded`: the compiled programs in the folder that `TAMARACK_GPU_EMBED` names,
+/// filled by `cargo run -p tamarack-gpu --example compile -- --out FOLDER`.
+fn embedded() -> io::Result<String> {
+    println!("cargo::rerun-if-env-changed=TAMARACK_GPU_EMBED");
+    let mut text = String::from("static EMBEDDED: &[(&str, &[u8])] = &[\n");
+    if env::var_os("CARGO_FEATURE_EMBEDDED").is_some() {
+        let Some(folder) = env::var_os("TAMARACK_GPU_EMBED") else {
+            println!(
+                "cargo::error=the feature `embedded` needs TAMARACK_GPU_EMBED, a folder of compiled kernels"
+            );
+            return Ok(text);
+        };
+        let folder = fs::canonicalize(PathBuf::from(folder))?;
+        println!("cargo::rerun-if-changed={}", folder.display());
+        let mut paths = fs::read_dir(folder)?
+            .map(|entry| Ok(entry?.path()))
+            .collect::<io::Result<Vec<_>>>()?;
+        paths.retain(|path| path.extension().is_some_and(|e| e == "bin"));
+        paths.sort();
+        for path in paths {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let path = path.display().to_string();
+            let _ = writeln!(text, "    ({name:?}, include_bytes!({path:?})),");
+        }
+    }
+    text.push_str("];\n");
+    Ok(text)
 }
 
 /// The CUDA files below `dir`, as (path from `root` with `/`, path on disk).

@@ -1,7 +1,8 @@
 //! Compiles every program for the architectures given, without a GPU, and prints what each kernel takes.
 //!
-//! `compile [--nvrtc FILE] [--arch sm_80,sm_90a,...] [PATH...]`; a path such as `dense/syrk.cu` chooses
-//! programs. Exits with 1 if one does not compile.
+//! `compile [--nvrtc FILE] [--arch sm_80,sm_90a,compute_80] [--out FOLDER] [PATH...]`; a path such as
+//! `dense/syrk.cu` chooses programs. What is compiled is kept in FOLDER, which serves as a cache and for
+//! the crate's feature `embedded`. Exits with 1 if a program does not compile.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,11 +26,12 @@ fn main() -> ExitCode {
 fn run() -> Result<usize, String> {
     let mut nvrtc = None;
     let mut archs = vec!["sm_80".parse::<Arch>()?, "sm_90a".parse::<Arch>()?];
-    let mut chosen = Vec::new();
+    let (mut out, mut chosen) = (None, Vec::new());
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--nvrtc" => nvrtc = args.next().map(PathBuf::from),
+            "--out" => out = args.next().map(PathBuf::from),
             "--arch" => {
                 let list = args.next().unwrap_or_default();
                 archs = list.split(',').map(str::parse).collect::<Result<_, _>>()?;
@@ -37,7 +39,7 @@ fn run() -> Result<usize, String> {
             _ => chosen.push(arg),
         }
     }
-    let compiler = Compiler::new(nvrtc.as_deref());
+    let compiler = Compiler::new(nvrtc.as_deref(), out.as_deref());
     let (major, minor) = compiler.version().map_err(|e| e.to_string())?;
     println!("NVRTC {major}.{minor}");
     let mut failed = 0;
@@ -57,12 +59,7 @@ fn run() -> Result<usize, String> {
                         };
                         println!(
                             "{:7} {:40} {:3} registers {:6} shared {:5} local {:5} spilled{mark}",
-                            arch.to_string(),
-                            k.name,
-                            k.registers,
-                            k.shared_bytes,
-                            k.local_bytes,
-                            k.spill_bytes
+                            arch, k.name, k.registers, k.shared_bytes, k.local_bytes, k.spill_bytes
                         );
                     }
                 }

@@ -9,37 +9,55 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::OnceLock;
 
+use crate::cache::{Cache, Key};
+use crate::embedded;
 use crate::nvrtc::Nvrtc;
 use crate::{GpuError, Program};
 
-/// A target of the compiler, such as `sm_90a`.
+/// A target of the compiler: `sm_80` and `sm_90a` give machine code, `compute_80` gives PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Arch {
     /// Ten times the compute capability's major part plus its minor part: 90 for 9.0.
     pub number: u32,
-    /// Whether this is the architecture-specific target.
-    pub specific: bool,
+    /// What is made for it.
+    pub kind: ArchKind,
+}
+
+/// What is made for an [`Arch`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ArchKind {
+    /// Machine code that also runs on later cards of the same major version: `sm_80`.
+    Portable,
+    /// Machine code for this card alone, with the instructions that only it has: `sm_90a`.
+    Specific,
+    /// PTX, which the driver of any later card compiles: `compute_80`.
+    Ptx,
 }
 
 impl Arch {
     /// The target for a card of this compute capability.
     #[must_use]
     pub fn of_card(major: u32, minor: u32) -> Self {
+        let kind = if major >= 9 {
+            ArchKind::Specific
+        } else {
+            ArchKind::Portable
+        };
         Self {
             number: 10 * major + minor,
-            specific: major >= 9,
+            kind,
         }
     }
 }
 
 impl fmt::Display for Arch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "sm_{}{}",
-            self.number,
-            if self.specific { "a" } else { "" }
-        )
+        let (head, tail) = match self.kind {
+            ArchKind::Portable => ("sm_", ""),
+            ArchKind::Specific => ("sm_", "a"),
+            ArchKind::Ptx => ("compute_", ""),
+        };
+        f.pad(&format!("{head}{}{tail}", self.number))
     }
 }
 
@@ -47,14 +65,21 @@ impl FromStr for Arch {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is not an architecture such as sm_80 or sm_90a");
-        let digits = text.strip_prefix("sm_").ok_or_else(wrong)?;
-        let (digits, specific) = match digits.strip_suffix('a') {
-            Some(digits) => (digits, true),
-            None => (digits, false),
+        let (digits, kind) = if let Some(digits) = text.strip_prefix("compute_") {
+            (digits, ArchKind::Ptx)
+        } else {
+            let digits = text.strip_prefix("sm_").unwrap_or_default();
+            match digits.strip_suffix('a') {
+                Some(digits) => (digits, ArchKind::Specific),
+                None => (digits, ArchKind::Portable),
+            }
         };
-        let number = digits.parse().map_err(|_| wrong())?;
-        Ok(Self { number, specific })
+        match digits.parse() {
+            Ok(number) => Ok(Self { number, kind }),
+            Err(_) => Err(format!(
+                "{text:?} is not an architecture such as sm_80, sm_90a or compute_80"
+            )),
+        }
     }
 }
 
@@ -74,29 +99,35 @@ pub struct KernelReport {
     pub spill_bytes: u32,
 }
 
-/// Machine code of a program.
-#[derive(Debug, Clone)]
+/// A program, compiled.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binary {
-    /// The cubin.
-    pub cubin: Vec<u8>,
-    /// Its kernels, sorted by name.
+    /// The cubin, or PTX that ends in a zero byte.
+    pub code: Vec<u8>,
+    /// Its kernels, sorted by name; empty for PTX.
     pub kernels: Vec<KernelReport>,
-    /// Warnings of the compiler, if any.
+    /// Warnings of the compiler, if any; not kept in the cache.
     pub warnings: String,
 }
 
-/// Compiles programs. NVRTC is loaded when the first one is compiled.
+/// Compiles programs, or finds them compiled: in a folder, or within this binary.
+///
+/// NVRTC is loaded when it is first needed. With the feature `embedded` the crate carries compiled
+/// programs for machines that have a driver and no NVRTC.
 pub struct Compiler {
     path: Option<PathBuf>,
+    cache: Option<Cache>,
     nvrtc: OnceLock<Nvrtc>,
 }
 
 impl Compiler {
-    /// A compiler that takes NVRTC from this file, or from where it usually is.
+    /// A compiler that takes NVRTC from this file, or from where it usually is, and keeps what it makes
+    /// in the folder `cache`, or nowhere.
     #[must_use]
-    pub fn new(nvrtc: Option<&Path>) -> Self {
+    pub fn new(nvrtc: Option<&Path>, cache: Option<&Path>) -> Self {
         Self {
             path: nvrtc.map(Path::to_path_buf),
+            cache: cache.map(Cache::new),
             nvrtc: OnceLock::new(),
         }
     }
@@ -117,40 +148,103 @@ impl Compiler {
         Ok(self.nvrtc()?.version())
     }
 
-    /// Compiles `program` for `arch`.
+    /// The program for `arch`: from the cache, or compiled and then cached. Without NVRTC, from a cache
+    /// that another version filled, or embedded: machine code for `arch`, or else PTX.
+    ///
+    /// # Errors
+    /// [`GpuError::NoNvrtc`]; [`GpuError::Compile`] with the compiler's log; [`GpuError::Include`].
+    pub fn get(&self, program: &Program, arch: Arch) -> Result<Binary, GpuError> {
+        let source = program.flatten()?;
+        let key = key(program, arch, &source);
+        let version = match self.version() {
+            Ok(version) => version,
+            Err(missing) => return self.without_nvrtc(program, arch, &key, &source, missing),
+        };
+        if let Some(cache) = &self.cache
+            && let Some(binary) = cache.get(&key, version)
+        {
+            return Ok(binary);
+        }
+        self.compile(program, arch)
+    }
+
+    /// Compiles the program for `arch`, and replaces what the cache has.
     ///
     /// # Errors
     /// [`GpuError::NoNvrtc`]; [`GpuError::Compile`] with the compiler's log; [`GpuError::Include`].
     pub fn compile(&self, program: &Program, arch: Arch) -> Result<Binary, GpuError> {
         let source = program.flatten()?;
-        let name = format!("kernels/{}", program.path());
-        let compiled = self.nvrtc()?.compile(&name, &source, &options(arch))?;
-        let Some(cubin) = compiled.cubin else {
-            return Err(GpuError::Compile {
-                program: name,
-                arch: arch.to_string(),
-                log: compiled.log,
-            });
-        };
-        let (mut kernels, warnings) = read_log(&compiled.log);
-        kernels.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(Binary {
-            cubin,
-            kernels,
-            warnings,
-        })
+        let nvrtc = self.nvrtc()?;
+        let binary = compile_text(nvrtc, program.path(), &source, arch)?;
+        if let Some(cache) = &self.cache {
+            cache.put(&key(program, arch, &source), nvrtc.version(), &binary);
+        }
+        Ok(binary)
     }
+
+    fn without_nvrtc(
+        &self,
+        program: &Program,
+        arch: Arch,
+        exact: &Key,
+        source: &str,
+        missing: GpuError,
+    ) -> Result<Binary, GpuError> {
+        if let Some(binary) = self.cache.as_ref().and_then(|cache| cache.get_any(exact)) {
+            return Ok(binary);
+        }
+        let portable = Arch {
+            kind: ArchKind::Portable,
+            ..arch
+        };
+        let ptx = Arch {
+            number: embedded::PTX_NUMBER,
+            kind: ArchKind::Ptx,
+        };
+        [arch, portable, ptx]
+            .into_iter()
+            .find_map(|arch| embedded::get(&key(program, arch, source)))
+            .ok_or(missing)
+    }
+}
+
+fn key(program: &Program, arch: Arch, source: &str) -> Key {
+    Key::new(program.path(), &arch.to_string(), source, &options(arch))
+}
+
+/// Compiles a flat text, called `path` in messages.
+fn compile_text(nvrtc: &Nvrtc, path: &str, source: &str, arch: Arch) -> Result<Binary, GpuError> {
+    let name = format!("kernels/{path}");
+    let ptx = arch.kind == ArchKind::Ptx;
+    let compiled = nvrtc.compile(&name, source, &options(arch), ptx)?;
+    let Some(code) = compiled.code else {
+        return Err(GpuError::Compile {
+            program: name,
+            arch: arch.to_string(),
+            log: compiled.log,
+        });
+    };
+    let (mut kernels, warnings) = read_log(&compiled.log);
+    kernels.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Binary {
+        code,
+        kernels,
+        warnings,
+    })
 }
 
 /// The options given to NVRTC; part of the cache's key.
 pub(crate) fn options(arch: Arch) -> Vec<String> {
-    vec![
+    let mut options = vec![
         format!("--gpu-architecture={arch}"),
         "--std=c++17".to_string(),
         "--device-as-default-execution-space".to_string(),
         "--generate-line-info".to_string(),
-        "--ptxas-options=-v".to_string(),
-    ]
+    ];
+    if arch.kind != ArchKind::Ptx {
+        options.push("--ptxas-options=-v".to_string());
+    }
+    options
 }
 
 /// Splits a log into ptxas's report of each kernel and everything else.
@@ -191,4 +285,89 @@ fn before(line: &str, label: &str) -> u32 {
         .and_then(|(head, _)| head.rsplit([' ', ',']).next())
         .and_then(|number| number.parse().ok())
         .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    const ARCH: Arch = Arch {
+        number: 80,
+        kind: ArchKind::Portable,
+    };
+
+    #[test]
+    fn errors_name_our_files_and_lines() {
+        let Some(compiler) = testing::compiler() else {
+            return;
+        };
+        let text = "#line 7 \"kernels/group/wrong.cuh\"\n__global__ void k() { undeclared = 1; }\n";
+        let error = compile_text(compiler.nvrtc().unwrap(), "group/k.cu", text, ARCH).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("kernels/group/wrong.cuh(7)"), "{message}");
+        assert!(
+            message.contains("kernels/group/k.cu does not compile for sm_80"),
+            "{message}"
+        );
+        let odd = Arch { number: 11, ..ARCH };
+        let error = compile_text(compiler.nvrtc().unwrap(), "k.cu", "", odd).unwrap_err();
+        assert!(error.to_string().contains("sm_11"), "{error}");
+    }
+
+    #[test]
+    fn what_a_kernel_takes_is_read_from_the_log() {
+        let Some(compiler) = testing::compiler() else {
+            return;
+        };
+        let text = "extern \"C\" __global__ void spread(double *a, int n, int j) {
+            __shared__ double s[100];
+            double t[32];
+            for (int i = 0; i < 32; i++) t[i] = a[i * n];
+            s[threadIdx.x] = t[j];
+            __syncthreads();
+            a[threadIdx.x] = s[99 - threadIdx.x];
+        }";
+        let binary = compile_text(compiler.nvrtc().unwrap(), "k.cu", text, ARCH).unwrap();
+        let [kernel] = binary.kernels.as_slice() else {
+            panic!("{:?}", binary.kernels)
+        };
+        assert_eq!(kernel.name, "spread");
+        assert_eq!((kernel.shared_bytes, kernel.local_bytes), (800, 256));
+        assert!((8..=255).contains(&kernel.registers));
+        assert!(binary.code.starts_with(b"\x7fELF"));
+    }
+
+    #[test]
+    fn a_program_is_compiled_once_for_each_folder() {
+        let Some(found) = testing::compiler() else {
+            return;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let program = Program::at("selftest.cu");
+        let compiler = Compiler::new(None, Some(folder.path()));
+        let made = compiler.get(&program, ARCH).unwrap();
+        assert_eq!(made.code, found.compile(&program, ARCH).unwrap().code);
+        let key = key(&program, ARCH, &program.flatten().unwrap());
+        let path = folder.path().join(key.file(compiler.version().unwrap()));
+        // The file is read and not made anew: another one in its place comes back.
+        let other = Binary {
+            code: b"other".to_vec(),
+            ..made.clone()
+        };
+        std::fs::write(&path, crate::cache::encode(&other)).unwrap();
+        assert_eq!(compiler.get(&program, ARCH).unwrap().code, b"other");
+        std::fs::write(&path, b"damaged").unwrap();
+        assert_eq!(compiler.get(&program, ARCH).unwrap().code, made.code);
+        assert_eq!(compiler.get(&program, ARCH).unwrap().kernels, made.kernels);
+        // A machine without NVRTC takes it from the same folder.
+        let absent = Path::new("/nonexistent/libnvrtc.so");
+        let without = Compiler::new(Some(absent), Some(folder.path()));
+        assert_eq!(without.get(&program, ARCH).unwrap().code, made.code);
+        let nothing = Compiler::new(Some(absent), None);
+        assert_eq!(
+            nothing.get(&program, ARCH).is_ok(),
+            cfg!(feature = "embedded")
+        );
+    }
 }

@@ -155,7 +155,7 @@ impl Gpu {
         // SAFETY: `device` comes from the driver; `raw` outlives the call.
         let code = unsafe { driver::cuDevicePrimaryCtxRetain(&raw mut raw, device) };
         check(code, "cuDevicePrimaryCtxRetain")?;
-        let compiler = Compiler::new(options.nvrtc.as_deref());
+        let compiler = Compiler::new(options.nvrtc.as_deref(), options.cache.as_deref());
         let gpu = Self {
             shared: Arc::new(Shared {
                 context: Arc::new(Context { raw, device, info }),
@@ -190,6 +190,12 @@ impl Gpu {
         Ok((free as u64, total as u64))
     }
 
+    /// What compiles programs for this device.
+    #[must_use]
+    pub fn compiler(&self) -> &Compiler {
+        &self.shared.compiler
+    }
+
     /// The program, compiled for this device and loaded on it: from this process, from the cache on
     /// disk, or by NVRTC, in that order.
     ///
@@ -204,8 +210,17 @@ impl Gpu {
         if let Some(module) = modules.get(program.path()) {
             return Ok(module.clone());
         }
-        let binary = self.shared.compiler.compile(program, self.info().arch)?;
-        let module = Module::new(self.context().clone(), program.path(), binary)?;
+        let (compiler, arch) = (&self.shared.compiler, self.info().arch);
+        let binary = compiler.get(program, arch)?;
+        let module = match Module::new(self.context().clone(), program.path(), binary) {
+            Ok(module) => module,
+            // A cache from elsewhere may hold what this driver refuses; without NVRTC that is final.
+            Err(refused) => {
+                tracing::warn!("{refused}; the kernels are compiled again");
+                let binary = compiler.compile(program, arch).map_err(|_| refused)?;
+                Module::new(self.context().clone(), program.path(), binary)?
+            }
+        };
         modules.insert(program.path(), module.clone());
         Ok(module)
     }

@@ -21,9 +21,11 @@
 //! `cargo run -p tamarack-gpu --example compile -- --nvrtc libnvrtc.so.13 --arch sm_80,sm_90a` compiles
 //! all programs without a GPU and prints what each kernel takes.
 
+mod cache;
 mod compile;
 mod device;
 mod driver;
+mod embedded;
 mod error;
 mod graph;
 mod memory;
@@ -35,7 +37,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use compile::{Arch, Binary, Compiler, KernelReport};
+pub use compile::{Arch, ArchKind, Binary, Compiler, KernelReport};
 pub use device::{Gpu, GpuInfo, GpuOptions};
 pub use error::GpuError;
 pub use graph::Graph;

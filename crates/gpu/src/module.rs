@@ -48,8 +48,8 @@ impl Module {
     ) -> Result<Self, GpuError> {
         context.bind()?;
         let mut raw = ptr::null_mut();
-        // SAFETY: the image is a whole cubin, which names its own length.
-        let code = unsafe { driver::cuModuleLoadData(&raw mut raw, binary.cubin.as_ptr().cast()) };
+        // SAFETY: the image is a whole cubin, which names its own length, or PTX that ends in a zero.
+        let code = unsafe { driver::cuModuleLoadData(&raw mut raw, binary.code.as_ptr().cast()) };
         check_about(code, "cuModuleLoadData", path)?;
         Ok(Self {
             loaded: Arc::new(Loaded {

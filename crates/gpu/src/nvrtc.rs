@@ -1,6 +1,6 @@
 //! NVRTC, CUDA's run-time compiler, loaded when it is first needed.
 //!
-//! It needs no GPU, so kernels can be compiled for any architecture anywhere. The ten functions used
+//! It needs no GPU, so kernels can be compiled for any architecture anywhere. The functions used
 //! here have not changed since CUDA 11.2.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -47,6 +47,8 @@ pub(crate) struct Nvrtc {
     log_size: unsafe extern "C" fn(Handle, *mut usize) -> Code,
     log: unsafe extern "C" fn(Handle, *mut c_char) -> Code,
     cubin_size: unsafe extern "C" fn(Handle, *mut usize) -> Code,
+    ptx_size: unsafe extern "C" fn(Handle, *mut usize) -> Code,
+    ptx: unsafe extern "C" fn(Handle, *mut c_char) -> Code,
     cubin: unsafe extern "C" fn(Handle, *mut c_char) -> Code,
     // Last, so that it outlives the functions above.
     _library: Library,
@@ -56,8 +58,8 @@ pub(crate) struct Nvrtc {
 pub(crate) struct Compiled {
     /// The log, empty or with warnings and ptxas's report.
     pub log: String,
-    /// The machine code; `None` when the program was refused.
-    pub cubin: Option<Vec<u8>>,
+    /// Machine code or PTX; `None` when the program was refused.
+    pub code: Option<Vec<u8>>,
 }
 
 impl Nvrtc {
@@ -104,6 +106,8 @@ impl Nvrtc {
                 log_size: get(&library, "nvrtcGetProgramLogSize")?,
                 log: get(&library, "nvrtcGetProgramLog")?,
                 cubin_size: get(&library, "nvrtcGetCUBINSize")?,
+                ptx_size: get(&library, "nvrtcGetPTXSize")?,
+                ptx: get(&library, "nvrtcGetPTX")?,
                 cubin: get(&library, "nvrtcGetCUBIN")?,
                 _library: library,
             })
@@ -115,12 +119,13 @@ impl Nvrtc {
         self.version
     }
 
-    /// Compiles `source`, called `name` in messages, with these options.
+    /// Compiles `source`, called `name` in messages, with these options, to machine code or to PTX.
     pub fn compile(
         &self,
         name: &str,
         source: &str,
         options: &[String],
+        ptx: bool,
     ) -> Result<Compiled, GpuError> {
         let source = text("nvrtcCreateProgram", source)?;
         let name = text("nvrtcCreateProgram", name)?;
@@ -153,16 +158,20 @@ impl Nvrtc {
         let log = log.trim_end_matches('\0').trim_end().to_string();
         // 6 is NVRTC_ERROR_COMPILATION: the program is wrong, and the log says where.
         if compiled == 6 {
-            return Ok(Compiled { log, cubin: None });
+            return Ok(Compiled { log, code: None });
         }
         if let Err(GpuError::Nvrtc { call, text }) = self.check(compiled, "nvrtcCompileProgram") {
             let text = format!("{text} with options {options:?}\n{log}");
             return Err(GpuError::Nvrtc { call, text });
         }
-        let cubin = program.bytes(self.cubin_size, self.cubin, "nvrtcGetCUBIN")?;
+        let code = if ptx {
+            program.bytes(self.ptx_size, self.ptx, "nvrtcGetPTX")?
+        } else {
+            program.bytes(self.cubin_size, self.cubin, "nvrtcGetCUBIN")?
+        };
         Ok(Compiled {
             log,
-            cubin: Some(cubin),
+            code: Some(code),
         })
     }
 

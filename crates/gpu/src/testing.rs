@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::OnceLock;
 
-use crate::{Gpu, GpuOptions};
+use crate::{Compiler, Gpu, GpuOptions};
 
 /// The first device, opened once per process. Where there is none, says so on standard error, past the
 /// test harness's capture, and returns `None`: the test is skipped.
@@ -18,11 +18,35 @@ pub fn gpu() -> Option<&'static Gpu> {
         match Gpu::open_with(0, options) {
             Ok(gpu) => Some(gpu),
             Err(error) => {
-                // Where standard error is closed nobody is told, which is their choice.
-                let _ = writeln!(std::io::stderr(), "GPU tests are skipped: {error}");
+                say(&format!(
+                    "GPU tests are skipped: {error}
+"
+                ));
                 None
             }
         }
     });
     gpu.as_ref()
+}
+
+/// A compiler without a cache. Where NVRTC is missing, says so as [`gpu`] does, and returns `None`.
+#[must_use]
+pub fn compiler() -> Option<Compiler> {
+    let compiler = Compiler::new(None, None);
+    match compiler.version() {
+        Ok(_) => Some(compiler),
+        Err(error) => {
+            say(&format!(
+                "tests of NVRTC are skipped: {error}
+"
+            ));
+            None
+        }
+    }
+}
+
+/// Writes a whole line past the test harness's capture.
+fn say(line: &str) {
+    // Where standard error is closed nobody is told, which is their choice.
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }

@@ -23,8 +23,12 @@ fn includes_are_flattened_with_our_lines() {
 fn architectures_are_read_and_written() {
     assert_eq!(Arch::of_card(9, 0).to_string(), "sm_90a");
     assert_eq!(Arch::of_card(8, 6).to_string(), "sm_86");
+    assert_eq!(
+        "compute_80".parse::<Arch>().unwrap().to_string(),
+        "compute_80"
+    );
     assert_eq!("sm_120a".parse::<Arch>().unwrap(), Arch::of_card(12, 0));
-    for wrong in ["90", "sm_", "sm_a", "sm_9x", ""] {
+    for wrong in ["90", "sm_", "sm_a", "sm_9x", "compute_90a", ""] {
         assert!(wrong.parse::<Arch>().is_err(), "{wrong}");
     }
 }
@@ -92,4 +96,46 @@ fn a_block_gets_all_the_shared_memory_it_asks_for() {
         gpu.load(&SELFTEST).unwrap().kernel("no_such_kernel"),
         Err(GpuError::NoKernel { .. })
     ));
+}
+
+#[test]
+fn the_cache_gives_back_what_was_put_and_refuses_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = cache::Cache::new(folder.path());
+    let binary = Binary {
+        code: (0..=255).collect(),
+        kernels: vec![KernelReport {
+            name: "k".to_string(),
+            registers: 1,
+            shared_bytes: 2,
+            local_bytes: 3,
+            spill_bytes: 4,
+        }],
+        warnings: String::new(),
+    };
+    let options = ["--std=c++17".to_string()];
+    let key = cache::Key::new("dense/k.cu", "sm_90a", "text", &options);
+    assert_eq!(store.get(&key, (13, 0)), None);
+    store.put(&key, (13, 0), &binary);
+    assert_eq!(store.get(&key, (13, 0)), Some(binary.clone()));
+    assert_eq!(store.get(&key, (12, 9)), None);
+    assert_eq!(store.get_any(&key), Some(binary));
+    for other in [
+        cache::Key::new("dense/k.cu", "sm_90", "text", &options),
+        cache::Key::new("dense/k.cu", "sm_90a", "texts", &options),
+        cache::Key::new("dense/k.cu", "sm_90a", "text", &[]),
+        cache::Key::new("k.cu", "sm_90a", "text", &options),
+    ] {
+        assert_eq!(store.get_any(&other), None, "{other:?}");
+    }
+    let path = folder.path().join(key.file((13, 0)));
+    let whole = std::fs::read(&path).unwrap();
+    for at in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        assert_eq!(cache::decode(&damaged), None, "byte {at}");
+        assert_eq!(cache::decode(&whole[..at]), None, "length {at}");
+    }
+    std::fs::write(&path, b"tamarack").unwrap();
+    assert_eq!(store.get(&key, (13, 0)), None);
 }
