@@ -8,10 +8,12 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::ptr;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::driver::{self, CUcontext, CUdevice, CUdevice_attribute as Attribute, CUresult, check};
 use crate::module::Module;
+use crate::profile::Profiler;
 use crate::{Arch, Compiler, GpuError, Program};
 
 /// How a device is opened.
@@ -52,12 +54,18 @@ pub struct GpuInfo {
     pub driver_version: (u32, u32),
 }
 
+static NEXT_CONTEXT: AtomicU64 = AtomicU64::new(1);
+
 /// The primary context of a device, retained.
 #[derive(Debug)]
 pub(crate) struct Context {
     raw: CUcontext,
+    /// Unique in the process, from 1.
+    id: u64,
     pub(crate) device: CUdevice,
     pub(crate) info: GpuInfo,
+    pub(crate) profiler: Profiler,
+    streams: AtomicU32,
 }
 
 // SAFETY: a context handle may be used from any thread; the driver synchronizes.
@@ -66,17 +74,28 @@ unsafe impl Send for Context {}
 unsafe impl Sync for Context {}
 
 impl Context {
+    /// The number of a new stream.
+    pub fn next_stream(&self) -> u32 {
+        self.streams.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub fn raw(&self) -> CUcontext {
+        self.raw
+    }
+
     /// Makes this context current on the calling thread.
     pub fn bind(&self) -> Result<(), GpuError> {
         thread_local! {
-            static CURRENT: Cell<CUcontext> = const { Cell::new(ptr::null_mut()) };
+            /// Which [`Context`] was made current last; by number, because the driver may give a new
+            /// context the address of an old one.
+            static CURRENT: Cell<u64> = const { Cell::new(0) };
         }
         CURRENT.with(|current| {
-            if current.get() != self.raw {
+            if current.get() != self.id {
                 // SAFETY: the context is retained while `self` lives.
                 let code = unsafe { driver::cuCtxSetCurrent(self.raw) };
                 check(code, "cuCtxSetCurrent")?;
-                current.set(self.raw);
+                current.set(self.id);
             }
             Ok(())
         })
@@ -85,6 +104,9 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
+        if self.bind().is_ok() {
+            self.profiler.clear();
+        }
         // SAFETY: retained once, released once.
         let code = unsafe { driver::cuDevicePrimaryCtxRelease_v2(self.device) };
         driver::check_in_drop(code, "cuDevicePrimaryCtxRelease");
@@ -158,7 +180,14 @@ impl Gpu {
         let compiler = Compiler::new(options.nvrtc.as_deref(), options.cache.as_deref());
         let gpu = Self {
             shared: Arc::new(Shared {
-                context: Arc::new(Context { raw, device, info }),
+                context: Arc::new(Context {
+                    raw,
+                    id: NEXT_CONTEXT.fetch_add(1, Ordering::Relaxed),
+                    device,
+                    info,
+                    profiler: Profiler::default(),
+                    streams: AtomicU32::new(0),
+                }),
                 compiler,
                 modules: Mutex::default(),
             }),
@@ -175,6 +204,16 @@ impl Gpu {
 
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.shared.context
+    }
+
+    /// Waits until all streams have done everything enqueued.
+    ///
+    /// # Errors
+    /// What went wrong in the work since the last check.
+    pub fn synchronize(&self) -> Result<(), GpuError> {
+        self.context().bind()?;
+        // SAFETY: the context is current.
+        check(unsafe { driver::cuCtxSynchronize() }, "cuCtxSynchronize")
     }
 
     /// Free and total device memory, in bytes, as the driver sees them now.

@@ -52,6 +52,12 @@ pub enum GpuError {
         /// Bytes free at that time, on the whole device.
         free_bytes: u64,
     },
+    /// Host memory ran out.
+    #[error("host memory ran out: {requested_bytes} bytes were asked for")]
+    HostMemory {
+        /// Bytes asked for.
+        requested_bytes: u64,
+    },
     /// A driver call failed.
     #[error("{call} failed on the GPU: {name} ({text}){}", context_of(.about))]
     Driver {

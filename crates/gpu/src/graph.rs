@@ -99,11 +99,9 @@ impl Graph {
     /// Every module, buffer and host memory that the recording used still is where it was, until the
     /// stream has passed the replay.
     pub unsafe fn replay(&mut self, stream: &Stream) -> Result<(), GpuError> {
-        self.context.bind()?;
         // SAFETY: the graph and the stream are alive; the rest is the caller's promise.
-        check(
-            unsafe { driver::cuGraphLaunch(self.exec, stream.raw()) },
-            "cuGraphLaunch",
-        )
+        stream.enqueue("cuGraphLaunch", "", 0, || unsafe {
+            driver::cuGraphLaunch(self.exec, stream.raw())
+        })
     }
 }

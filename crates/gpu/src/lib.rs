@@ -21,8 +21,10 @@
 //! `cargo run -p tamarack-gpu --example compile -- --nvrtc libnvrtc.so.13 --arch sm_80,sm_90a` compiles
 //! all programs without a GPU and prints what each kernel takes.
 
+mod arena;
 mod cache;
 mod compile;
+mod copy;
 mod device;
 mod driver;
 mod embedded;
@@ -31,17 +33,25 @@ mod graph;
 mod memory;
 mod module;
 mod nvrtc;
+mod peer;
+mod pinned;
+mod profile;
 mod source;
 mod stream;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+mod view;
 
+pub use arena::DeviceArena;
 pub use compile::{Arch, ArchKind, Binary, Compiler, KernelReport};
 pub use device::{Gpu, GpuInfo, GpuOptions};
 pub use error::GpuError;
 pub use graph::Graph;
-pub use memory::{DeviceBuffer, DevicePtr, DeviceView, DeviceViewMut, Element};
+pub use memory::{DeviceBuffer, DevicePtr, Element};
 pub use module::{Arg, Kernel, Launch, Module};
+pub use pinned::PinnedBuffer;
+pub use profile::{Profile, Span, Total};
 pub use source::Program;
 pub use stream::{Event, Stream};
+pub use view::{DeviceView, DeviceViewMut};

@@ -1,4 +1,4 @@
-//! Device memory: owned buffers, views of them, and bare device addresses for kernel arguments.
+//! Device memory: owned buffers, and bare device addresses for kernel arguments.
 //!
 //! Device memory is never read or written by Rust code, only by copies and kernels on streams; what
 //! order those happen in is the caller's business (streams and events). A buffer that is dropped waits
@@ -6,12 +6,11 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use crate::device::Context;
 use crate::driver::{self, CUdeviceptr, CUresult, check, check_in_drop};
-use crate::{Gpu, GpuError};
+use crate::{DeviceView, DeviceViewMut, Gpu, GpuError};
 
 /// A type whose every bit pattern is a value, so that device memory may hold it uninitialized.
 ///
@@ -158,178 +157,12 @@ impl<T> DeviceBuffer<T> {
     /// All of it, to be read.
     #[must_use]
     pub fn view(&self) -> DeviceView<'_, T> {
-        DeviceView {
-            ptr: self.ptr,
-            len: self.len,
-            of: PhantomData,
-        }
+        DeviceView::new(self.ptr, self.len)
     }
 
     /// All of it, to be written.
     #[must_use]
     pub fn view_mut(&mut self) -> DeviceViewMut<'_, T> {
-        DeviceViewMut {
-            ptr: self.ptr,
-            len: self.len,
-            of: PhantomData,
-        }
+        DeviceViewMut::new(self.ptr, self.len)
     }
-}
-
-/// Part of a buffer, to be read.
-pub struct DeviceView<'a, T> {
-    ptr: DevicePtr<T>,
-    len: usize,
-    of: PhantomData<&'a T>,
-}
-
-impl<T> Clone for DeviceView<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for DeviceView<'_, T> {}
-
-/// Part of a buffer, to be written.
-pub struct DeviceViewMut<'a, T> {
-    ptr: DevicePtr<T>,
-    len: usize,
-    of: PhantomData<&'a mut T>,
-}
-
-impl<'a, T> DeviceView<'a, T> {
-    /// The address of the first element, for kernel arguments.
-    #[must_use]
-    pub fn ptr(&self) -> DevicePtr<T> {
-        self.ptr
-    }
-
-    /// Elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The elements of `range`.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`] for a range beyond the end.
-    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceView<'a, T>, GpuError> {
-        let (start, len) = resolve(range, self.len)?;
-        Ok(DeviceView {
-            ptr: self.ptr.add(start as u64),
-            len,
-            of: PhantomData,
-        })
-    }
-}
-
-impl<T> DeviceViewMut<'_, T> {
-    /// The address of the first element, for kernel arguments.
-    #[must_use]
-    pub fn ptr(&self) -> DevicePtr<T> {
-        self.ptr
-    }
-
-    /// Elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The same elements, to be read.
-    #[must_use]
-    pub fn view(&self) -> DeviceView<'_, T> {
-        DeviceView {
-            ptr: self.ptr,
-            len: self.len,
-            of: PhantomData,
-        }
-    }
-
-    /// The same elements, borrowed for a shorter time.
-    #[must_use]
-    pub fn reborrow(&mut self) -> DeviceViewMut<'_, T> {
-        DeviceViewMut {
-            ptr: self.ptr,
-            len: self.len,
-            of: PhantomData,
-        }
-    }
-
-    /// The elements of `range`.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`] for a range beyond the end.
-    pub fn slice_mut(
-        &mut self,
-        range: impl RangeBounds<usize>,
-    ) -> Result<DeviceViewMut<'_, T>, GpuError> {
-        let (start, len) = resolve(range, self.len)?;
-        Ok(DeviceViewMut {
-            ptr: self.ptr.add(start as u64),
-            len,
-            of: PhantomData,
-        })
-    }
-
-    /// The first `at` elements and the rest.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`] for a point beyond the end.
-    pub fn split_at(self, at: usize) -> Result<(Self, Self), GpuError> {
-        let (_, len) = resolve(at.., self.len)?;
-        let part = |ptr, len| DeviceViewMut {
-            ptr,
-            len,
-            of: PhantomData,
-        };
-        Ok((part(self.ptr, at), part(self.ptr.add(at as u64), len)))
-    }
-}
-
-impl<'a, T> From<&'a DeviceBuffer<T>> for DeviceView<'a, T> {
-    fn from(buffer: &'a DeviceBuffer<T>) -> Self {
-        buffer.view()
-    }
-}
-
-impl<'a, T> From<&'a mut DeviceBuffer<T>> for DeviceViewMut<'a, T> {
-    fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
-        buffer.view_mut()
-    }
-}
-
-/// Start and length of `range` in `len` elements.
-fn resolve(range: impl RangeBounds<usize>, len: usize) -> Result<(usize, usize), GpuError> {
-    let start = match range.start_bound() {
-        Bound::Included(&s) => s,
-        Bound::Excluded(&s) => s.saturating_add(1),
-        Bound::Unbounded => 0,
-    };
-    let end = match range.end_bound() {
-        Bound::Included(&e) => e.saturating_add(1),
-        Bound::Excluded(&e) => e,
-        Bound::Unbounded => len,
-    };
-    if start > end || end > len {
-        return Err(GpuError::Shape {
-            what: "a range of device memory",
-            got: start.max(end) as u64,
-            have: len as u64,
-        });
-    }
-    Ok((start, end - start))
 }

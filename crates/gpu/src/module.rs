@@ -224,43 +224,45 @@ impl Kernel {
         for (pointer, arg) in pointers.iter_mut().zip(args) {
             *pointer = ptr::from_ref::<dyn Arg>(*arg).cast_mut().cast();
         }
-        self.module.context.bind()?;
         let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
+        let (raw, shared, args) = (self.raw, shape.shared_bytes, pointers.as_mut_ptr());
+        let call = if shape.cooperative {
+            "cuLaunchCooperativeKernel"
+        } else {
+            "cuLaunchKernel"
+        };
         // SAFETY: the function and the stream are alive; the driver copies the arguments before it
         // returns; that they are the kernel's own is the caller's promise.
-        let (code, call) = unsafe {
+        stream.enqueue(call, &self.name, 0, || unsafe {
             if shape.cooperative {
-                let code = driver::cuLaunchCooperativeKernel(
-                    self.raw,
+                driver::cuLaunchCooperativeKernel(
+                    raw,
                     gx,
                     gy,
                     gz,
                     bx,
                     by,
                     bz,
-                    shape.shared_bytes,
+                    shared,
                     stream.raw(),
-                    pointers.as_mut_ptr(),
-                );
-                (code, "cuLaunchCooperativeKernel")
+                    args,
+                )
             } else {
-                let code = driver::cuLaunchKernel(
-                    self.raw,
+                driver::cuLaunchKernel(
+                    raw,
                     gx,
                     gy,
                     gz,
                     bx,
                     by,
                     bz,
-                    shape.shared_bytes,
+                    shared,
                     stream.raw(),
-                    pointers.as_mut_ptr(),
+                    args,
                     ptr::null_mut(),
-                );
-                (code, "cuLaunchKernel")
+                )
             }
-        };
-        check_about(code, call, &self.name)
+        })
     }
 
     /// How many blocks of this many threads, with this much dynamic shared memory each, one

@@ -1,4 +1,4 @@
-//! Streams, events, copies and fills.
+//! Streams and events.
 //!
 //! Nothing is tracked: work on one stream runs in the order in which it was enqueued, and work on two
 //! streams in any order unless an [`Event`] says otherwise.
@@ -7,13 +7,15 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::device::Context;
-use crate::driver::{self, CUdeviceptr, CUevent, CUresult, CUstream, check, check_in_drop};
-use crate::{DeviceBuffer, DeviceView, DeviceViewMut, Element, Gpu, GpuError};
+use crate::driver::{self, CUevent, CUresult, CUstream, check, check_about, check_in_drop};
+use crate::{Gpu, GpuError};
 
 /// A queue of work for a device. It does not wait for the default stream.
 pub struct Stream {
     context: Arc<Context>,
     raw: CUstream,
+    /// Number among the streams of the context, for profiles.
+    id: u32,
 }
 
 // SAFETY: the driver allows stream handles on any thread.
@@ -46,7 +48,8 @@ impl Gpu {
         // SAFETY: a context is current; `raw` outlives the call.
         let code = unsafe { driver::cuStreamCreate(&raw mut raw, flags) };
         check(code, "cuStreamCreate")?;
-        Ok(Stream { context, raw })
+        let id = context.next_stream();
+        Ok(Stream { context, raw, id })
     }
 
     /// A new event that can be timed.
@@ -92,6 +95,27 @@ impl Stream {
         self.raw
     }
 
+    /// Enqueues by `call`, which is timed when a profile is being taken.
+    pub(crate) fn enqueue(
+        &self,
+        call: &'static str,
+        about: &str,
+        bytes: u64,
+        enqueue: impl FnOnce() -> CUresult,
+    ) -> Result<(), GpuError> {
+        self.context.bind()?;
+        let started = self.context.profiler.start(self.raw)?;
+        check_about(enqueue(), call, about)?;
+        match started {
+            None => Ok(()),
+            Some(started) => {
+                let name = if about.is_empty() { call } else { about };
+                let profiler = &self.context.profiler;
+                profiler.end(started, self.raw, name, self.id, bytes)
+            }
+        }
+    }
+
     /// Waits until everything enqueued is done.
     ///
     /// # Errors
@@ -124,170 +148,6 @@ impl Stream {
         let code = unsafe { driver::cuStreamWaitEvent(self.raw, event.raw, 0) };
         check(code, "cuStreamWaitEvent")
     }
-
-    /// Copies `from` to the device and waits for it.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`] for different lengths, a failing driver call.
-    pub fn upload<'a, T: Element>(
-        &self,
-        from: &[T],
-        to: impl Into<DeviceViewMut<'a, T>>,
-    ) -> Result<(), GpuError> {
-        // SAFETY: the borrow of `from` lasts until the stream is synchronized.
-        unsafe { self.upload_async(from, to)? };
-        self.synchronize()
-    }
-
-    /// Enqueues a copy of `from` to the device. From pinned memory it runs beside other work; from
-    /// other memory the driver takes a copy before it returns.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`] for different lengths, a failing driver call.
-    ///
-    /// # Safety
-    /// `from` stays where and as it is until the stream has passed the copy.
-    pub unsafe fn upload_async<'a, T: Element>(
-        &self,
-        from: &[T],
-        to: impl Into<DeviceViewMut<'a, T>>,
-    ) -> Result<(), GpuError> {
-        let to = to.into();
-        same_length("upload", from.len(), to.len())?;
-        if to.is_empty() {
-            return Ok(());
-        }
-        self.context.bind()?;
-        let address = to.ptr().address() as CUdeviceptr;
-        // SAFETY: both ranges are alive and of that length; the rest is the caller's promise.
-        let code = unsafe {
-            driver::cuMemcpyHtoDAsync_v2(address, from.as_ptr().cast(), size_of_val(from), self.raw)
-        };
-        check(code, "cuMemcpyHtoDAsync")
-    }
-
-    /// Copies from the device to `to` and waits for it.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`] for different lengths, a failing driver call.
-    pub fn download<'a, T: Element>(
-        &self,
-        from: impl Into<DeviceView<'a, T>>,
-        to: &mut [T],
-    ) -> Result<(), GpuError> {
-        // SAFETY: the borrow of `to` lasts until the stream is synchronized.
-        unsafe { self.download_async(from, to)? };
-        self.synchronize()
-    }
-
-    /// Enqueues a copy from the device to `to`. To pinned memory it runs beside other work.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`] for different lengths, a failing driver call.
-    ///
-    /// # Safety
-    /// `to` stays where it is, and is neither read nor written, until the stream has passed the copy.
-    pub unsafe fn download_async<'a, T: Element>(
-        &self,
-        from: impl Into<DeviceView<'a, T>>,
-        to: &mut [T],
-    ) -> Result<(), GpuError> {
-        let from = from.into();
-        same_length("download", from.len(), to.len())?;
-        if from.is_empty() {
-            return Ok(());
-        }
-        self.context.bind()?;
-        let address = from.ptr().address() as CUdeviceptr;
-        // SAFETY: both ranges are alive and of that length; the rest is the caller's promise.
-        let code = unsafe {
-            driver::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), address, size_of_val(to), self.raw)
-        };
-        check(code, "cuMemcpyDtoHAsync")
-    }
-
-    /// A device copy of `from`, in memory of its own.
-    ///
-    /// # Errors
-    /// [`GpuError::OutOfMemory`], a failing driver call.
-    pub fn to_device<T: Element>(
-        &self,
-        gpu: &Gpu,
-        from: &[T],
-    ) -> Result<DeviceBuffer<T>, GpuError> {
-        let mut buffer = gpu.alloc(from.len())?;
-        self.upload(from, &mut buffer)?;
-        Ok(buffer)
-    }
-
-    /// A host copy of `from`.
-    ///
-    /// # Errors
-    /// A failing driver call.
-    pub fn to_host<'a, T: Element>(
-        &self,
-        from: impl Into<DeviceView<'a, T>>,
-    ) -> Result<Vec<T>, GpuError> {
-        let from = from.into();
-        // SAFETY: all zeros is a value of every `Element`.
-        let mut host = vec![unsafe { std::mem::zeroed() }; from.len()];
-        self.download(from, &mut host)?;
-        Ok(host)
-    }
-
-    /// Enqueues a copy within the device.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`] for different lengths, a failing driver call.
-    pub fn copy<'a, 'b, T: Element>(
-        &self,
-        from: impl Into<DeviceView<'a, T>>,
-        to: impl Into<DeviceViewMut<'b, T>>,
-    ) -> Result<(), GpuError> {
-        let (from, to) = (from.into(), to.into());
-        same_length("copy", from.len(), to.len())?;
-        if from.is_empty() {
-            return Ok(());
-        }
-        self.context.bind()?;
-        let bytes = from.len() * size_of::<T>();
-        let (source, target) = (from.ptr().address(), to.ptr().address());
-        // SAFETY: both ranges are alive and of that length.
-        let code = unsafe { driver::cuMemcpyDtoDAsync_v2(target, source, bytes, self.raw) };
-        check(code, "cuMemcpyDtoDAsync")
-    }
-
-    /// Enqueues setting every byte of `to`. All-ones bytes are NaN as `f32` and `f64`: tests poison
-    /// outputs with 0xFF.
-    ///
-    /// # Errors
-    /// A failing driver call.
-    pub fn fill_bytes<'a, T: Element>(
-        &self,
-        to: impl Into<DeviceViewMut<'a, T>>,
-        byte: u8,
-    ) -> Result<(), GpuError> {
-        let to = to.into();
-        if to.is_empty() {
-            return Ok(());
-        }
-        self.context.bind()?;
-        let bytes = to.len() * size_of::<T>();
-        // SAFETY: the range is alive and of that length.
-        let code = unsafe { driver::cuMemsetD8Async(to.ptr().address(), byte, bytes, self.raw) };
-        check(code, "cuMemsetD8Async")
-    }
-}
-
-fn same_length(what: &'static str, got: usize, have: usize) -> Result<(), GpuError> {
-    if got == have {
-        return Ok(());
-    }
-    Err(GpuError::Shape {
-        what,
-        got: got as u64,
-        have: have as u64,
-    })
 }
 
 /// A point in a stream's work.
