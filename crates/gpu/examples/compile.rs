@@ -58,8 +58,8 @@ fn run() -> Result<usize, String> {
                             ""
                         };
                         println!(
-                            "{:7} {:40} {:3} registers {:6} shared {:5} local {:5} spilled{mark}",
-                            arch, k.name, k.registers, k.shared_bytes, k.local_bytes, k.spill_bytes
+                            "{:7} {:40} {:3} registers {:6} shared {:5} local{mark}",
+                            arch, k.name, k.registers, k.shared_bytes, k.local_bytes
                         );
                     }
                 }

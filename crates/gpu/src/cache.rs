@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::{Binary, KernelReport};
 
 /// First bytes of a file; the number changes with the format.
-const MAGIC: &[u8; 16] = b"tamarack-cubin 1";
+const MAGIC: &[u8; 16] = b"tamarack-cubin 2";
 /// Bytes of the hash behind the magic.
 const HASH_BYTES: usize = 32;
 
@@ -130,8 +130,8 @@ pub(crate) fn encode(binary: &Binary) -> Vec<u8> {
     for k in &binary.kernels {
         let _ = writeln!(
             reports,
-            "{} {} {} {} {}",
-            k.name, k.registers, k.shared_bytes, k.local_bytes, k.spill_bytes
+            "{} {} {} {}",
+            k.name, k.registers, k.shared_bytes, k.local_bytes
         );
     }
     let mut content = (reports.len() as u64).to_le_bytes().to_vec();
@@ -173,6 +173,5 @@ fn report(line: &str) -> Option<KernelReport> {
         registers: number()?,
         shared_bytes: number()?,
         local_bytes: number()?,
-        spill_bytes: number()?,
     })
 }

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 
 use crate::cache::{Cache, Key};
+use crate::cubin::{KernelReport, kernels_of};
 use crate::embedded;
 use crate::nvrtc::Nvrtc;
 use crate::{GpuError, Program};
@@ -81,22 +82,6 @@ impl FromStr for Arch {
             )),
         }
     }
-}
-
-/// What one kernel takes of a multiprocessor, as the assembler reports it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KernelReport {
-    /// The kernel's name.
-    pub name: String,
-    /// Registers per thread.
-    pub registers: u32,
-    /// Statically declared shared memory per block.
-    pub shared_bytes: u32,
-    /// Local memory per thread: the stack frame, spilled registers included. Registers that did not
-    /// fit, or an array indexed at run time; slow in a hot kernel.
-    pub local_bytes: u32,
-    /// Bytes stored per thread because registers ran out.
-    pub spill_bytes: u32,
 }
 
 /// A program, compiled.
@@ -224,67 +209,22 @@ fn compile_text(nvrtc: &Nvrtc, path: &str, source: &str, arch: Arch) -> Result<B
             log: compiled.log,
         });
     };
-    let (mut kernels, warnings) = read_log(&compiled.log);
-    kernels.sort_by(|a, b| a.name.cmp(&b.name));
+    let kernels = if ptx { Vec::new() } else { kernels_of(&code) };
     Ok(Binary {
         code,
         kernels,
-        warnings,
+        warnings: compiled.log,
     })
 }
 
 /// The options given to NVRTC; part of the cache's key.
 pub(crate) fn options(arch: Arch) -> Vec<String> {
-    let mut options = vec![
+    vec![
         format!("--gpu-architecture={arch}"),
         "--std=c++17".to_string(),
         "--device-as-default-execution-space".to_string(),
         "--generate-line-info".to_string(),
-    ];
-    if arch.kind != ArchKind::Ptx {
-        options.push("--ptxas-options=-v".to_string());
-    }
-    options
-}
-
-/// Splits a log into ptxas's report of each kernel and everything else.
-fn read_log(log: &str) -> (Vec<KernelReport>, String) {
-    let mut kernels: Vec<KernelReport> = Vec::new();
-    let mut warnings = String::new();
-    for line in log.lines() {
-        if let Some(rest) = line.split_once("Compiling entry function '") {
-            kernels.push(KernelReport {
-                name: rest.1.split('\'').next().unwrap_or_default().to_string(),
-                registers: 0,
-                shared_bytes: 0,
-                local_bytes: 0,
-                spill_bytes: 0,
-            });
-        } else if line.starts_with("ptxas info") || line.starts_with("ptxas         .") {
-            let Some(kernel) = kernels.last_mut() else {
-                continue;
-            };
-            if line.contains("bytes stack frame") {
-                kernel.local_bytes = before(line, " bytes stack frame");
-                kernel.spill_bytes = before(line, " bytes spill stores");
-            } else if line.contains("Used ") {
-                kernel.registers = before(line, " registers");
-                kernel.shared_bytes = before(line, " bytes smem");
-            }
-        } else if !line.trim().is_empty() {
-            warnings.push_str(line);
-            warnings.push('\n');
-        }
-    }
-    (kernels, warnings)
-}
-
-/// The number that stands before `label`; 0 where the label is missing.
-fn before(line: &str, label: &str) -> u32 {
-    line.split_once(label)
-        .and_then(|(head, _)| head.rsplit([' ', ',']).next())
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(0)
+    ]
 }
 
 #[cfg(test)]
@@ -316,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kernel_takes_is_read_from_the_log() {
+    fn what_kernels_take_is_read_from_the_machine_code() {
         let Some(compiler) = testing::compiler() else {
             return;
         };
@@ -327,15 +267,23 @@ mod tests {
             s[threadIdx.x] = t[j];
             __syncthreads();
             a[threadIdx.x] = s[99 - threadIdx.x];
-        }";
-        let binary = compile_text(compiler.nvrtc().unwrap(), "k.cu", text, ARCH).unwrap();
-        let [kernel] = binary.kernels.as_slice() else {
-            panic!("{:?}", binary.kernels)
-        };
-        assert_eq!(kernel.name, "spread");
-        assert_eq!((kernel.shared_bytes, kernel.local_bytes), (800, 256));
-        assert!((8..=255).contains(&kernel.registers));
-        assert!(binary.code.starts_with(b"\x7fELF"));
+        }
+        extern \"C\" __global__ void empty() {}";
+        for arch in ["sm_80", "sm_90a", "sm_100a"] {
+            let arch = arch.parse().unwrap();
+            let binary = compile_text(compiler.nvrtc().unwrap(), "k.cu", text, arch).unwrap();
+            let [empty, kernel] = binary.kernels.as_slice() else {
+                panic!("{:?}", binary.kernels)
+            };
+            assert_eq!(kernel.name, "spread");
+            assert_eq!((kernel.shared_bytes, kernel.local_bytes), (800, 256));
+            assert!((8..=255).contains(&kernel.registers));
+            assert_eq!(
+                (empty.name.as_str(), empty.shared_bytes, empty.local_bytes),
+                ("empty", 0, 0)
+            );
+            assert!(kernels_of(&binary.code[..binary.code.len() / 2]).is_empty());
+        }
     }
 
     #[test]

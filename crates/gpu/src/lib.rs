@@ -25,6 +25,7 @@ mod arena;
 mod cache;
 mod compile;
 mod copy;
+mod cubin;
 mod device;
 mod driver;
 mod embedded;
@@ -44,7 +45,8 @@ mod tests;
 mod view;
 
 pub use arena::DeviceArena;
-pub use compile::{Arch, ArchKind, Binary, Compiler, KernelReport};
+pub use compile::{Arch, ArchKind, Binary, Compiler};
+pub use cubin::KernelReport;
 pub use device::{Gpu, GpuInfo, GpuOptions};
 pub use error::GpuError;
 pub use graph::Graph;

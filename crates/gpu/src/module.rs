@@ -300,18 +300,11 @@ impl Kernel {
     /// # Errors
     /// A failing driver call.
     pub fn report(&self) -> Result<KernelReport, GpuError> {
-        let spill_bytes = self
-            .module
-            .kernels
-            .iter()
-            .find(|k| *k.name == *self.name)
-            .map_or(0, |k| k.spill_bytes);
         Ok(KernelReport {
             name: self.name.to_string(),
             registers: self.attribute(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
             shared_bytes: self.attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
             local_bytes: self.attribute(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
-            spill_bytes,
         })
     }
 

@@ -44,7 +44,6 @@ fn the_cache_gives_back_what_was_put_and_refuses_damage() {
             registers: 1,
             shared_bytes: 2,
             local_bytes: 3,
-            spill_bytes: 4,
         }],
         warnings: String::new(),
     };

@@ -134,8 +134,8 @@ fn timed_events_measure_and_report_being_reached() {
     end.synchronize().unwrap();
     assert!(end.is_reached().unwrap());
     let secs = end.secs_since(&start).unwrap();
-    // 256 MiB at between 100 GB/s and 20 TB/s.
-    assert!((1e-5..3e-3).contains(&secs), "{secs}");
+    // 256 MiB at no more than 20 TB/s; other tests share the device, so there is no strict upper bound.
+    assert!((1e-5..1.0).contains(&secs), "{secs}");
     let untimed = gpu.event().unwrap();
     stream.record(&untimed).unwrap();
     assert!(untimed.secs_since(&start).is_err());
@@ -176,9 +176,10 @@ fn a_graph_repeats_what_was_recorded() {
     }
     assert_eq!(stream.to_host(&y).unwrap(), [5.0, 10.0, 15.0]);
     assert_eq!(stream.to_host(&z).unwrap(), [50.0, 100.0, 150.0]);
-    let failed = stream.capture(|| stream.upload(&[0_u8; 2], &mut gpu.alloc::<u8>(1)?));
+    let failed = stream.capture(|| stream.copy(x.view().slice(1..)?, &mut y));
     assert!(matches!(failed, Err(GpuError::Shape { .. })));
-    stream.synchronize().unwrap();
+    axpy(&stream, &kernel, 1.0, &x, &mut y);
+    assert_eq!(stream.to_host(&y).unwrap(), [6.0, 12.0, 18.0]);
 }
 
 #[test]
