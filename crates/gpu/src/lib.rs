@@ -36,8 +36,10 @@ mod module;
 mod nvrtc;
 mod peer;
 mod pinned;
+pub mod primitives;
 mod profile;
 mod source;
+pub mod spmv;
 mod stream;
 pub mod testing;
 #[cfg(test)]
