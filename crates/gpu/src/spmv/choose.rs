@@ -1,0 +1,132 @@
+//! Which format a matrix gets, by what its rows look like.
+//!
+//! The thresholds come from the timings in `docs/kernels.md`.
+
+use super::Csr;
+
+/// How a matrix is kept on the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// Row, column and value of each entry.
+    Coo,
+    /// Compressed rows, a power of two of threads each, by the mean length.
+    CsrRows,
+    /// Compressed rows, cut into tiles of equal work.
+    CsrMerge,
+    /// All rows padded to the longest.
+    Ell,
+    /// The first entries of all rows as ELL, the rest as COO.
+    Hybrid,
+    /// Slices of 32 rows, each padded to its own longest, rows sorted by length within windows.
+    SlicedEll,
+    /// The lower half of a symmetric matrix, in windows.
+    SymmetricLower,
+}
+
+/// What the choice rests on: the lengths of the rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Profile {
+    /// Rows.
+    pub rows: u32,
+    /// Entries.
+    pub entries: u64,
+    /// Mean length of a row.
+    pub mean: f64,
+    /// Standard deviation of the length of a row.
+    pub deviation: f64,
+    /// Length of the longest row.
+    pub longest: u32,
+    /// Entries that sliced ELL would keep, padding included.
+    pub sliced_entries: u64,
+    /// Width of the ELL part of a hybrid: as long as a third of the rows are longer.
+    pub hybrid_width: u32,
+}
+
+/// Rows of a slice.
+pub(super) const SLICE: usize = 32;
+/// Rows among which sliced ELL sorts by length: far fewer than the second-level cache holds of `x`.
+pub(super) const SORT_WINDOW: usize = 1024;
+
+/// Padding that sliced ELL may have before balanced CSR is faster.
+const MOST_PADDING: f64 = 1.15;
+/// Rows below which sliced ELL, with one thread a row, leaves the card idle.
+const FEW_ROWS: u32 = 100_000;
+/// Mean length of a lower half from which on windows pay.
+const LEAST_LOWER_MEAN: f64 = 8.0;
+
+impl Profile {
+    /// Measures a matrix: one pass over the starts of its rows.
+    #[must_use]
+    pub fn of<T: Copy>(matrix: &Csr<'_, T>) -> Self {
+        let rows = matrix.rows();
+        let lengths: Vec<u32> = (0..rows).map(|i| matrix.row(i).len() as u32).collect();
+        let entries = matrix.entries() as u64;
+        let mean = entries as f64 / f64::from(rows.max(1));
+        let squares: f64 = lengths.iter().map(|&l| (f64::from(l) - mean).powi(2)).sum();
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        Self {
+            rows,
+            entries,
+            mean,
+            deviation: (squares / f64::from(rows.max(1))).sqrt(),
+            longest,
+            sliced_entries: sliced_entries(&lengths),
+            hybrid_width: hybrid_width(&lengths, longest),
+        }
+    }
+
+    /// The format for a matrix given in full.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        let padding = self.sliced_entries as f64 / (self.entries as f64).max(1.0);
+        if padding <= MOST_PADDING && self.rows >= FEW_ROWS {
+            return Format::SlicedEll;
+        }
+        if self.deviation <= self.mean && f64::from(self.longest) <= 8.0 * self.mean.max(4.0) {
+            return Format::CsrRows;
+        }
+        Format::CsrMerge
+    }
+
+    /// The format for a symmetric matrix of which this is the lower half.
+    #[must_use]
+    pub fn format_of_lower(&self) -> Format {
+        let regular = self.deviation <= self.mean && f64::from(self.longest) <= 8.0 * self.mean;
+        if self.mean >= LEAST_LOWER_MEAN && regular && self.rows >= FEW_ROWS {
+            return Format::SymmetricLower;
+        }
+        self.format()
+    }
+}
+
+/// Entries in slices of rows sorted by length within windows.
+fn sliced_entries(lengths: &[u32]) -> u64 {
+    let mut total = 0;
+    for window in lengths.chunks(SORT_WINDOW) {
+        let mut sorted = window.to_vec();
+        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        let widths = sorted.chunks(SLICE).map(|slice| u64::from(slice[0]));
+        total += widths.sum::<u64>() * SLICE as u64;
+    }
+    total
+}
+
+/// The largest width that at least a third of the rows fill (Bell, Garland 2009).
+fn hybrid_width(lengths: &[u32], longest: u32) -> u32 {
+    // Rows of 4096 entries and more are in the last class: they never fill a third of a width.
+    const CLASSES: usize = 4096;
+    let mut longer = vec![0_usize; CLASSES + 1];
+    for &l in lengths {
+        longer[(l as usize).min(CLASSES)] += 1;
+    }
+    let mut filled = 0;
+    for width in (1..=CLASSES).rev() {
+        filled += longer[width];
+        if 3 * filled >= lengths.len() {
+            return (width as u32).min(longest);
+        }
+    }
+    0
+}
