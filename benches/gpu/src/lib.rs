@@ -8,6 +8,9 @@
 //! PROGRAM [--json FILE] [--filter TEXT]... [--quick] [--cache DIR] [--nvrtc FILE]
 //! ```
 
+pub mod cub;
+pub mod cusparse;
+pub mod matrices;
 mod report;
 mod suite;
 

@@ -35,7 +35,7 @@ impl<T: Real> CsrRows<T> {
         Self::with_lanes(gpu, stream, matrix, lanes(mean))
     }
 
-    fn with_lanes(
+    pub fn with_lanes(
         gpu: &Gpu,
         stream: &Stream,
         matrix: &Csr<'_, T>,

@@ -129,6 +129,41 @@ impl<T: Real> SparseMatrix<T> {
         })
     }
 
+    /// CSR by rows with this many threads a row, a power of two up to 32: for the benches' ladder.
+    #[doc(hidden)]
+    pub fn csr_with_lanes(
+        gpu: &Gpu,
+        stream: &Stream,
+        matrix: &Csr<'_, T>,
+        lanes: u32,
+    ) -> Result<Self, GpuError> {
+        Ok(Self {
+            rows: matrix.rows(),
+            columns: matrix.columns(),
+            format: Format::CsrRows,
+            storage: Storage::Csr(csr::CsrRows::with_lanes(gpu, stream, matrix, lanes)?),
+        })
+    }
+
+    /// The symmetric format with chunks of at most `rows` rows and windows of at most `window` places:
+    /// for the benches' ladder.
+    #[doc(hidden)]
+    pub fn symmetric_with_windows(
+        gpu: &Gpu,
+        stream: &Stream,
+        lower: &Csr<'_, T>,
+        rows: usize,
+        window: usize,
+    ) -> Result<Self, GpuError> {
+        let storage = symmetric::Symmetric::with_windows(gpu, stream, lower, rows, window)?;
+        Ok(Self {
+            rows: lower.rows(),
+            columns: lower.columns(),
+            format: Format::SymmetricLower,
+            storage: Storage::Symmetric(storage),
+        })
+    }
+
     /// Rows, which is the length of `y`.
     #[must_use]
     pub fn rows(&self) -> u32 {

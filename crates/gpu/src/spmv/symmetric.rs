@@ -41,11 +41,22 @@ fn depth(mean: f64) -> usize {
 
 impl<T: Real> Symmetric<T> {
     pub fn new(gpu: &Gpu, stream: &Stream, lower: &Csr<'_, T>) -> Result<Self, GpuError> {
+        Self::with_windows(gpu, stream, lower, ROWS, WINDOW)
+    }
+
+    pub fn with_windows(
+        gpu: &Gpu,
+        stream: &Stream,
+        lower: &Csr<'_, T>,
+        rows: usize,
+        window: usize,
+    ) -> Result<Self, GpuError> {
         lower.require_lower()?;
         let depth = depth(Profile::of(lower).mean);
+        // Places take 16 bits, and a part of a long row needs two.
         let sizes = Sizes {
-            rows: ROWS,
-            window: WINDOW,
+            rows,
+            window: window.clamp(2, 1 << 16),
             depth,
         };
         let w = cut(lower, sizes);
