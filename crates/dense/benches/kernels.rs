@@ -8,8 +8,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use tamarack_dense::{
-    BlockColumns, FrontMut, Isa, PanelRef, Real, Steps, UpdateMode, Workspace, gemm_nt, packed_len,
-    partial_cholesky, potrf, rhs_stride, syrk_lower, trsm_right_lower_transposed,
+    BlockColumns, FrontMut, InstructionSet, Isa, PanelRef, Real, Steps, UpdateMode, Workspace,
+    gemm_nt, packed_len, partial_cholesky, potrf, rhs_stride, syrk_lower,
+    trsm_right_lower_transposed,
 };
 
 /// Least mean seconds of `f`, each call after an untimed `before`, from 60 samples of at least
@@ -93,14 +94,14 @@ fn peak<T: Real>() -> f64 {
         _mm256_fmadd_ps,
         __m256
     );
-    let (chains, bytes, chain): (usize, usize, unsafe fn()) = match (Isa::detect(), size_of::<T>())
-    {
-        (Isa::Avx512, 8) => (24, 64, wide64),
-        (Isa::Avx512, _) => (24, 64, wide32),
-        (Isa::Avx2, 8) => (12, 32, half64),
-        (Isa::Avx2, _) => (12, 32, half32),
-        _ => return f64::NAN,
-    };
+    let (chains, bytes, chain): (usize, usize, unsafe fn()) =
+        match (Isa::detect().set(), size_of::<T>()) {
+            (InstructionSet::Avx512, 8) => (24, 64, wide64),
+            (InstructionSet::Avx512, _) => (24, 64, wide32),
+            (InstructionSet::Avx2, 8) => (12, 32, half64),
+            (InstructionSet::Avx2, _) => (12, 32, half32),
+            _ => return f64::NAN,
+        };
     // SAFETY: the machine was found to have the instruction set.
     let call = || unsafe { chain() };
     let flops = 2 * ROUNDS * chains * bytes / size_of::<T>();

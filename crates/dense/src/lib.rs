@@ -31,7 +31,7 @@ pub use assembly::{Run, extend_add, find_runs, prefetch};
 pub use blas::{PivotFailure, gemm_nt, potrf, syrk_lower, trsm_right_lower_transposed};
 pub use front::{FrontMut, is_small, partial_cholesky};
 pub use layout::BlockColumns;
-pub use real::{Isa, Real};
+pub use real::{InstructionSet, Isa, Real};
 pub use steps::{Steps, packed_len};
 pub use substitution::{MAX_RHS, PanelRef, rhs_stride};
 pub use thin::RowsAt;

@@ -155,7 +155,7 @@ pub(crate) unsafe fn product<S: Simd>(
         if k == 0 && mode == UpdateMode::Overwrite {
             clear::<S>(shape, c);
         }
-        for (k0, kk) in cut(0..k, kc) {
+        for (k0, kk) in cut(0..k, kc.min(buf.kc)) {
             let mode = if k0 == 0 {
                 mode
             } else {

@@ -6,12 +6,10 @@ use std::sync::OnceLock;
 
 use crate::simd::{Portable, Simd};
 
-/// A set of kernels: the instructions that they are made of.
-///
-/// One set gives the same bits whatever the cut into tiles; two sets may differ in rounding.
+/// Instructions that kernels are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Isa {
+pub enum InstructionSet {
     /// AVX-512F (x86-64).
     Avx512,
     /// AVX2 and FMA (x86-64).
@@ -19,6 +17,12 @@ pub enum Isa {
     /// What the compiler's target has.
     Portable,
 }
+
+/// A set of kernels, made of instructions that this machine has: there is no other way to get one.
+///
+/// One set gives the same bits whatever the cut into tiles; two sets may differ in rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Isa(InstructionSet);
 
 impl Isa {
     /// The best set of this machine; found once.
@@ -29,12 +33,6 @@ impl Isa {
 
     /// The sets that this machine has, the best first; the last is always `Portable`.
     pub fn available() -> Vec<Self> {
-        let all = [Self::Avx512, Self::Avx2, Self::Portable];
-        all.into_iter().filter(|isa| isa.is_available()).collect()
-    }
-
-    /// Whether this machine has the set.
-    pub fn is_available(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         let (avx2, avx512) = {
             let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
@@ -42,11 +40,20 @@ impl Isa {
         };
         #[cfg(not(target_arch = "x86_64"))]
         let (avx2, avx512) = (false, false);
-        match self {
-            Self::Avx512 => avx512,
-            Self::Avx2 => avx2,
-            Self::Portable => true,
-        }
+        [
+            (InstructionSet::Avx512, avx512),
+            (InstructionSet::Avx2, avx2),
+            (InstructionSet::Portable, true),
+        ]
+        .into_iter()
+        .filter_map(|(set, has)| has.then_some(Self(set)))
+        .collect()
+    }
+
+    /// Its instructions.
+    #[inline(always)]
+    pub fn set(self) -> InstructionSet {
+        self.0
     }
 }
 
@@ -143,10 +150,10 @@ real!(f32);
 /// Calls a function generic over [`Simd`] for an instruction set found at run time.
 macro_rules! with_isa {
     ($isa:expr, $t:ty, $f:ident($($arg:expr),* $(,)?)) => {
-        match $isa {
-            crate::Isa::Avx512 => $f::<<$t as crate::real::kernels::Kernels>::Avx512>($($arg),*),
-            crate::Isa::Avx2 => $f::<<$t as crate::real::kernels::Kernels>::Avx2>($($arg),*),
-            crate::Isa::Portable => $f::<<$t as crate::real::kernels::Kernels>::Portable>($($arg),*),
+        match $isa.set() {
+            crate::InstructionSet::Avx512 => $f::<<$t as crate::real::kernels::Kernels>::Avx512>($($arg),*),
+            crate::InstructionSet::Avx2 => $f::<<$t as crate::real::kernels::Kernels>::Avx2>($($arg),*),
+            crate::InstructionSet::Portable => $f::<<$t as crate::real::kernels::Kernels>::Portable>($($arg),*),
         }
     };
 }

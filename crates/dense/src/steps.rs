@@ -116,14 +116,8 @@ impl<T> Step<T> {
 }
 
 impl<T: Real> Steps<T> {
-    /// Steps for a front; `packed` names [`packed_len`] numbers, and `isa` is one that this machine
-    /// has.
+    /// Steps for a front; `packed` names [`packed_len`] numbers.
     pub fn new(front: FrontMut<T>, packed: *mut T, isa: Isa) -> Self {
-        let isa = if isa.is_available() {
-            isa
-        } else {
-            Isa::Portable
-        };
         let height = with_isa!(isa, T, micropanel_height());
         Self {
             front,

@@ -58,21 +58,17 @@ pub struct PanelRef<'a, T> {
 }
 
 impl<'a, T: Real> PanelRef<'a, T> {
-    /// View of a panel laid out as [`BlockColumns::panel`].
+    /// View of a panel laid out as [`BlockColumns::panel`], at the beginning of `values`.
     ///
     /// # Panics
     /// If `values` is shorter than its layout.
+    #[inline]
     pub fn new(values: &'a [T], npiv: usize, nupd: usize, block: usize, isa: Isa) -> Self {
         let layout = BlockColumns::panel(npiv, nupd, block.max(1));
         assert!(
             values.len() >= layout.len(),
             "panel is too short for its front"
         );
-        let isa = if isa.is_available() {
-            isa
-        } else {
-            Isa::Portable
-        };
         Self {
             values,
             layout,
@@ -82,8 +78,9 @@ impl<'a, T: Real> PanelRef<'a, T> {
 
     /// Asks for the beginning of the panel, or its end, to come into the caches: panels that lie one
     /// after another are too short for the processor to notice.
+    #[inline]
     pub fn prefetch(&self, end: bool) {
-        let len = self.values.len();
+        let len = self.layout.len();
         let line = 64 / size_of::<T>();
         let count = len.min(PREFETCH * line);
         let from = if end { len - count } else { 0 };
@@ -93,6 +90,7 @@ impl<'a, T: Real> PanelRef<'a, T> {
     }
 
     /// Layout of the panel.
+    #[inline]
     pub fn layout(&self) -> BlockColumns {
         self.layout
     }
@@ -167,6 +165,7 @@ impl<'a, T: Real> PanelRef<'a, T> {
 
     /// Whether the front is so thin that [`forward_thin`](Self::forward_thin) and
     /// [`backward_thin`](Self::backward_thin) are for it, with one right-hand side.
+    #[inline]
     pub fn is_thin(&self) -> bool {
         (1..=THIN.min(self.layout.block)).contains(&self.layout.cols)
     }
@@ -177,6 +176,7 @@ impl<'a, T: Real> PanelRef<'a, T> {
     /// # Safety
     /// The front is thin; `x` is valid for `npiv` numbers and `to` has `nupd` rows, other ones, that
     /// nobody else uses meanwhile.
+    #[inline]
     pub unsafe fn forward_thin(&self, x: *mut T, to: [RowsAt<'_, T>; 2]) {
         debug_assert!(self.is_thin());
         // SAFETY: the caller's contract.
@@ -187,6 +187,7 @@ impl<'a, T: Real> PanelRef<'a, T> {
     ///
     /// # Safety
     /// As [`forward_thin`](Self::forward_thin); the rows below are only read.
+    #[inline]
     pub unsafe fn backward_thin(&self, x: *mut T, from: RowsAt<'_, T>) {
         debug_assert!(self.is_thin());
         // SAFETY: the caller's contract.

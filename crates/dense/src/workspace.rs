@@ -1,8 +1,5 @@
 //! Packing buffers, one set per thread, allocated once.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
-use std::ptr::NonNull;
-
 use crate::real::with_isa;
 use crate::simd::Simd;
 use crate::{Isa, Real};
@@ -22,28 +19,22 @@ pub(crate) const SOLVE_COLUMNS: usize = 128;
 
 /// Memory of 64-byte alignment, zeroed when made.
 struct Aligned<T> {
-    ptr: NonNull<T>,
-    layout: Layout,
+    /// The numbers, and room to align them. Zeroed by the allocator without being touched: many
+    /// factors need little of it.
+    memory: Vec<T>,
+    from: usize,
 }
-
-// SAFETY: the memory is owned and T is plain data.
-unsafe impl<T: Send> Send for Aligned<T> {}
 
 impl<T: Real> Aligned<T> {
     fn new(len: usize) -> Self {
-        let bytes = len.max(1) * size_of::<T>();
-        let layout = Layout::from_size_align(bytes, 64).expect("a few megabytes");
-        // SAFETY: the size is not zero.
-        let ptr = unsafe { alloc_zeroed(layout) }.cast();
-        let ptr = NonNull::new(ptr).unwrap_or_else(|| handle_alloc_error(layout));
-        Self { ptr, layout }
+        let spare = 64 / size_of::<T>();
+        let memory = vec![T::ZERO; len + spare];
+        let from = memory.as_ptr().align_offset(64).min(spare);
+        Self { memory, from }
     }
-}
 
-impl<T> Drop for Aligned<T> {
-    fn drop(&mut self) {
-        // SAFETY: allocated with this layout in `new`.
-        unsafe { dealloc(self.ptr.as_ptr().cast(), self.layout) }
+    fn as_mut_ptr(&mut self) -> *mut T {
+        self.memory[self.from..].as_mut_ptr()
     }
 }
 
@@ -58,6 +49,8 @@ pub struct Workspace<T> {
 #[derive(Clone, Copy)]
 struct Sizes {
     mc: usize,
+    nc: usize,
+    kc: usize,
     a: usize,
     b: usize,
     solve_columns: usize,
@@ -65,13 +58,18 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn new<S: Simd>(block: usize) -> Self {
-        let mc = MC.next_multiple_of(S::MR);
+    /// For products in which no dimension exceeds `order`; larger ones are cut into more parts.
+    fn new<S: Simd>(block: usize, order: usize) -> Self {
+        let order = order.max(1);
+        let mc = MC.min(order).next_multiple_of(S::MR);
+        let (nc, kc) = (NC.min(order).next_multiple_of(S::NR), KC.min(order));
         let solve_columns = block.max(SOLVE_COLUMNS).next_multiple_of(16);
         Self {
             mc,
-            a: mc * KC + mc / S::MR * PACK_PAD,
-            b: NC * KC + NC / S::NR * PACK_PAD,
+            nc,
+            kc,
+            a: mc * kc + mc / S::MR * PACK_PAD,
+            b: nc * kc + nc / S::NR * PACK_PAD,
             solve_columns,
             solve: S::MR * solve_columns,
         }
@@ -85,9 +83,9 @@ impl Sizes {
 /// The buffers as the kernels use them; valid while the workspace is borrowed.
 #[derive(Clone, Copy)]
 pub(crate) struct Buffers<T> {
-    /// Packed A: `mc × KC`.
+    /// Packed A: `mc × kc`.
     pub a: *mut T,
-    /// Packed B: `nc × KC`.
+    /// Packed B: `nc × kc`.
     pub b: *mut T,
     /// Rows of a microtile of the panel being solved: `MR × solve_columns`.
     pub x: *mut T,
@@ -95,6 +93,7 @@ pub(crate) struct Buffers<T> {
     pub inverse: *mut T,
     pub mc: usize,
     pub nc: usize,
+    pub kc: usize,
     pub solve_columns: usize,
 }
 
@@ -102,17 +101,18 @@ impl<T: Real> Workspace<T> {
     /// For fronts of block width `block` (and for all free-standing kernels), with the best
     /// instruction set of the machine.
     pub fn new(block: usize) -> Self {
-        Self::with_isa(block, Isa::detect())
+        Self::with_isa(block, usize::MAX, Isa::detect())
     }
 
-    /// The same with a given instruction set; with `Portable` if the machine does not have it.
-    pub fn with_isa(block: usize, isa: Isa) -> Self {
-        let isa = if isa.is_available() {
-            isa
-        } else {
-            Isa::Portable
-        };
-        let sizes = with_isa!(isa, T, sizes(block));
+    /// For fronts of block width `block` and at most `order` rows: no larger than they need. Larger
+    /// fronts get the right result, though their sums are cut elsewhere than with [`new`](Self::new).
+    pub fn for_fronts(block: usize, order: usize) -> Self {
+        Self::with_isa(block, order, Isa::detect())
+    }
+
+    /// The same with a given instruction set.
+    pub fn with_isa(block: usize, order: usize, isa: Isa) -> Self {
+        let sizes = with_isa!(isa, T, sizes(block, order));
         Self {
             isa,
             memory: Aligned::new(sizes.total()),
@@ -127,18 +127,20 @@ impl<T: Real> Workspace<T> {
 
     /// Size of the scratch memory.
     pub fn bytes(&self) -> usize {
-        self.memory.layout.size()
+        self.memory.memory.len() * size_of::<T>()
     }
 
     pub(crate) fn buffers(&mut self) -> Buffers<T> {
         let Sizes {
             mc,
+            nc,
+            kc,
             a,
             b,
             solve_columns,
             solve,
         } = self.sizes;
-        let p = self.memory.ptr.as_ptr();
+        let p = self.memory.as_mut_ptr();
         // SAFETY: the parts follow one another within the allocation.
         unsafe {
             Buffers {
@@ -147,18 +149,19 @@ impl<T: Real> Workspace<T> {
                 x: p.add(a + b),
                 inverse: p.add(a + b + solve),
                 mc,
-                nc: NC,
+                nc,
+                kc,
                 solve_columns,
             }
         }
     }
 }
 
-fn sizes<S: Simd>(block: usize) -> Sizes {
-    Sizes::new::<S>(block)
+fn sizes<S: Simd>(block: usize, order: usize) -> Sizes {
+    Sizes::new::<S>(block, order)
 }
 
-/// Bytes that [`Workspace::new`] will allocate on this machine.
-pub fn workspace_bytes<T: Real>(block: usize) -> usize {
-    with_isa!(Isa::detect(), T, sizes(block)).total() * size_of::<T>()
+/// Bytes that [`Workspace::for_fronts`] will allocate on this machine.
+pub fn workspace_bytes<T: Real>(block: usize, order: usize) -> usize {
+    with_isa!(Isa::detect(), T, sizes(block, order)).total() * size_of::<T>() + 64
 }

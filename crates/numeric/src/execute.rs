@@ -37,7 +37,7 @@ impl<T: Value> Spaces<T> {
     /// Room for the fronts of a plan, for `members`.
     pub fn new(members: usize, plan: &FactorPlan) -> Self {
         let space = || MemberSpace {
-            kernel: Workspace::new(plan.block()),
+            kernel: Workspace::for_fronts(plan.block(), plan.largest_small_front()),
             runs: Vec::with_capacity(plan.largest_front()),
         };
         Self((0..members).map(|_| UnsafeCell::new(space())).collect())

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tamarack_dense::{Isa, PanelRef};
 use tamarack_plan::FactorPlan;
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
 use tamarack_store::Arena;
@@ -168,6 +169,15 @@ impl<T: Value> NumericFactor<T> {
     pub fn panel(&self, s: usize) -> &[T] {
         let range = self.plan.panel_range(s);
         self.arena.get(range.start as usize..range.end as usize)
+    }
+
+    /// The same panel for the kernels of substitution.
+    #[inline]
+    pub fn panel_ref(&self, s: usize, isa: Isa) -> PanelRef<'_, T> {
+        let symbolic = self.plan.symbolic();
+        let from = &self.arena.as_slice()[self.plan.panel_start(s) as usize..];
+        let block = self.plan.block();
+        PanelRef::new(from, symbolic.npiv(s), symbolic.nupd(s), block, isa)
     }
 
     /// Whether the last factorization succeeded.

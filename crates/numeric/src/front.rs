@@ -84,7 +84,7 @@ unsafe impl<T: Value> Send for Memory<'_, T> {}
 impl<T: Value> Memory<'_, T> {
     /// The front of supernode `s`; `member` is who walks the subtree that it is in.
     pub fn front(&self, s: usize, member: usize) -> Front<T> {
-        let at = self.plan.panel_range(s).start as usize;
+        let at = self.plan.panel_start(s) as usize;
         let panel = Packed {
             data: self.arena.wrapping_add(at),
             layout: self.plan.panel_layout(s),

@@ -2,7 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tamarack_numeric::{Control, FactorOptions, NumericFactor, Team};
 use tamarack_plan::{FactorPlan, Machine, PlanOptions};
@@ -66,6 +66,14 @@ fn refactorize_allocates_nothing() {
         };
         let plan = FactorPlan::new(symbolic.clone(), &machine, &PlanOptions::default()).unwrap();
         let (plan, team) = (Arc::new(plan), Arc::new(Team::new(threads)));
+        // A thread allocates when it starts: let all of them be there.
+        let here = AtomicUsize::new(0);
+        team.run(&|_| {
+            here.fetch_add(1, Ordering::Relaxed);
+            while here.load(Ordering::Relaxed) < team.size() {
+                std::thread::yield_now();
+            }
+        });
         let control = Control::default();
         let options = FactorOptions::default();
         let mut f = NumericFactor::factorize(plan, team, &a, &options, &control).unwrap();

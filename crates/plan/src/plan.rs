@@ -90,7 +90,8 @@ pub struct FactorPlan {
     subtrees: Vec<Subtree>,
     top: Vec<u32>,
     memory: MemoryUse,
-    largest_front: usize,
+    /// Of the largest front, and of the largest that is eliminated in one piece.
+    orders: [usize; 2],
     packed_len: u64,
     packed_part: u64,
     predicted_secs: f64,
@@ -120,10 +121,7 @@ impl FactorPlan {
         let (roots, top) = cut(&symbolic, &secs, &subtree_secs, threads);
         let tree = Tree::new(&symbolic, options.block, &first);
         let places = tree.lay_out(&roots, &top, threads)?;
-        let largest_front = (0..count)
-            .map(|s| symbolic.npiv(s) + symbolic.nupd(s))
-            .max()
-            .unwrap_or(0);
+        let orders = largest_orders(&symbolic);
         let subtrees: Vec<Subtree> = roots
             .iter()
             .map(|&root| Subtree {
@@ -144,7 +142,7 @@ impl FactorPlan {
         let memory = MemoryUse {
             factor_bytes: bytes(places.factor_len, value_bytes)?,
             update_bytes: bytes(places.arena_len - places.factor_len, value_bytes)?,
-            workspace_bytes: workspace_bytes(options, largest_front, threads)
+            workspace_bytes: workspace_bytes(options, orders, threads)
                 + bytes(packed_len, value_bytes)?,
             analysis_bytes: symbolic.heap_bytes() + plan_bytes(count),
         };
@@ -157,7 +155,7 @@ impl FactorPlan {
             subtrees,
             top,
             memory,
-            largest_front,
+            orders,
             packed_len,
             packed_part,
         };
@@ -183,6 +181,7 @@ impl FactorPlan {
     }
 
     /// The structure that is factorized.
+    #[inline]
     pub fn symbolic(&self) -> &Arc<SymbolicFactor> {
         &self.symbolic
     }
@@ -193,6 +192,7 @@ impl FactorPlan {
     }
 
     /// Columns of a block column.
+    #[inline]
     pub fn block(&self) -> usize {
         self.options.block
     }
@@ -203,6 +203,7 @@ impl FactorPlan {
     }
 
     /// Layout of the factor panel of supernode `s`.
+    #[inline]
     pub fn panel_layout(&self, s: usize) -> BlockColumns {
         BlockColumns::panel(
             self.symbolic.npiv(s),
@@ -212,18 +213,27 @@ impl FactorPlan {
     }
 
     /// Layout of the update matrix of supernode `s`.
+    #[inline]
     pub fn update_layout(&self, s: usize) -> BlockColumns {
         BlockColumns::update(self.symbolic.nupd(s), self.options.block)
     }
 
     /// Where the panel of supernode `s` stands in the arena, in numbers.
+    #[inline]
     pub fn panel_range(&self, s: usize) -> Range<u64> {
         let from = self.places.panel[s];
         from..from + self.panel_layout(s).len() as u64
     }
 
+    /// Where the panel of supernode `s` begins in the arena, in numbers.
+    #[inline]
+    pub fn panel_start(&self, s: usize) -> u64 {
+        self.places.panel[s]
+    }
+
     /// Where the update matrix of supernode `s` stands; it lives from the front of `s` to that of
     /// the parent, and shares its room with panels that are begun later.
+    #[inline]
     pub fn update_place(&self, s: usize) -> UpdatePlace {
         self.places.update[s]
     }
@@ -240,6 +250,7 @@ impl FactorPlan {
 
     /// Where the stack of thread `member` stands in the arena, in numbers; with one thread there
     /// is none, as all places are absolute.
+    #[inline]
     pub fn stack(&self, member: usize) -> Range<u64> {
         let from = self.places.stacks.get(member).copied().unwrap_or(0);
         from..from + self.places.stack_len
@@ -263,7 +274,12 @@ impl FactorPlan {
 
     /// Order of the largest front.
     pub fn largest_front(&self) -> usize {
-        self.largest_front
+        self.orders[0]
+    }
+
+    /// Order of the largest front that is eliminated in one piece.
+    pub fn largest_small_front(&self) -> usize {
+        self.orders[1]
     }
 
     /// Numbers of working memory for the packed rows of fronts that are eliminated in steps: the
@@ -273,6 +289,7 @@ impl FactorPlan {
     }
 
     /// The part of [`packed_len`](Self::packed_len) that is one thread's in the subtrees.
+    #[inline]
     pub fn packed_part(&self) -> u64 {
         self.packed_part
     }
@@ -301,6 +318,19 @@ fn subtree_sums(symbolic: &SymbolicFactor, secs: &[f64]) -> (Vec<f64>, Vec<u32>)
     (sums, first)
 }
 
+/// Order of the largest front, and of the largest that is eliminated in one piece.
+fn largest_orders(symbolic: &SymbolicFactor) -> [usize; 2] {
+    let mut largest = [0; 2];
+    for s in 0..symbolic.supernodes() {
+        let (npiv, nupd) = (symbolic.npiv(s), symbolic.nupd(s));
+        largest[0] = largest[0].max(npiv + nupd);
+        if is_small(npiv, nupd) {
+            largest[1] = largest[1].max(npiv + nupd);
+        }
+    }
+    largest
+}
+
 fn bytes(numbers: u64, value_bytes: usize) -> Result<u64, PlanError> {
     numbers
         .checked_mul(value_bytes as u64)
@@ -308,10 +338,11 @@ fn bytes(numbers: u64, value_bytes: usize) -> Result<u64, PlanError> {
 }
 
 /// Packing buffers of the kernels, and the run list of extend-add, for every thread.
-fn workspace_bytes(options: &PlanOptions, largest_front: usize, threads: usize) -> u64 {
+fn workspace_bytes(options: &PlanOptions, orders: [usize; 2], threads: usize) -> u64 {
+    let [largest_front, largest_small] = orders;
     let kernel = match options.precision {
-        Precision::F64 => workspace_of::<f64>(options.block),
-        Precision::F32 => workspace_of::<f32>(options.block),
+        Precision::F64 => workspace_of::<f64>(options.block, largest_small),
+        Precision::F32 => workspace_of::<f32>(options.block, largest_small),
     };
     // A run is three `u32`.
     ((kernel + 12 * largest_front) * threads) as u64

@@ -84,6 +84,7 @@ impl Substitution {
     }
 
     /// Positions of the last rows of `s`, those outside its subtree, among its root's rows.
+    #[inline]
     pub(crate) fn outer(&self, s: usize) -> &[u32] {
         &self.outer_rows[self.outer_ptr[s] as usize..self.outer_ptr[s + 1] as usize]
     }

@@ -185,22 +185,13 @@ impl<'a, T: Value> Sweep<'a, T> {
         }
         team.for_each(trees.len(), |t, member| {
             let tree = &trees[t];
-            for s in (tree.first..=tree.root).rev() {
-                if s > tree.first {
-                    self.panel(s as usize - 1).prefetch(true);
-                }
-                if self.symbolic.npiv(s as usize) > 0 {
-                    // SAFETY: only rows of this subtree are written; those above are final.
-                    unsafe { self.backward_front(s as usize, member) };
-                }
-            }
+            // SAFETY: only rows of this subtree are written; those above are final.
+            unsafe { self.backward_tree(tree, member) };
         });
     }
 
     fn panel(&self, s: usize) -> PanelRef<'a, T> {
-        let block = self.factor.plan().block();
-        let (npiv, nupd) = (self.symbolic.npiv(s), self.symbolic.nupd(s));
-        PanelRef::new(self.factor.panel(s), npiv, nupd, block, self.isa)
+        self.factor.panel_ref(s, self.isa)
     }
 
     /// Row `i` of the right-hand sides.
@@ -219,13 +210,34 @@ impl<'a, T: Value> Sweep<'a, T> {
         let rows = self.plan.outer_range(self.symbolic, tree).len();
         // SAFETY: these rows of the accumulator belong to this subtree.
         unsafe { std::ptr::write_bytes(self.outer_row(tree, 0), 0, rows * self.stride) };
-        for s in tree.first..=tree.root {
-            if s < tree.root {
-                self.panel(s as usize + 1).prefetch(false);
+        let mut panel = self.panel(tree.first as usize);
+        for s in tree.first as usize..=tree.root as usize {
+            let this = panel;
+            if s < tree.root as usize {
+                panel = self.panel(s + 1);
+                panel.prefetch(false);
             }
-            if self.symbolic.npiv(s as usize) > 0 {
+            // A sum front has no part in L.
+            if this.layout().cols > 0 {
                 // SAFETY: the caller's promise.
-                unsafe { self.forward_front(s as usize, tree, member) };
+                unsafe { self.forward_front(s, this, tree, member) };
+            }
+        }
+    }
+
+    /// # Safety
+    /// Nobody else works on this subtree, and the rows above it are final.
+    unsafe fn backward_tree(&self, tree: &Tree, member: usize) {
+        let mut panel = self.panel(tree.root as usize);
+        for s in (tree.first as usize..=tree.root as usize).rev() {
+            let this = panel;
+            if s > tree.first as usize {
+                panel = self.panel(s - 1);
+                panel.prefetch(true);
+            }
+            if this.layout().cols > 0 {
+                // SAFETY: the caller's promise.
+                unsafe { self.backward_front(s, this, member) };
             }
         }
     }
@@ -234,8 +246,8 @@ impl<'a, T: Value> Sweep<'a, T> {
     ///
     /// # Safety
     /// Nobody else works on this subtree.
-    unsafe fn forward_front(&self, s: usize, tree: &Tree, member: usize) {
-        let (panel, outer, rows) = (self.panel(s), self.plan.outer(s), self.symbolic.rows(s));
+    unsafe fn forward_front(&self, s: usize, panel: PanelRef<'_, T>, tree: &Tree, member: usize) {
+        let (outer, rows) = (self.plan.outer(s), self.symbolic.rows(s));
         let (inside, _) = rows.split_at(rows.len() - outer.len());
         let x = self.row(self.symbolic.columns(s).start);
         // SAFETY: the space is this member's and holds the largest front; the plan's rows are
@@ -338,8 +350,7 @@ impl<'a, T: Value> Sweep<'a, T> {
     ///
     /// # Safety
     /// Nobody else works on this subtree, and the rows above are final.
-    unsafe fn backward_front(&self, s: usize, member: usize) {
-        let panel = self.panel(s);
+    unsafe fn backward_front(&self, s: usize, panel: PanelRef<'_, T>, member: usize) {
         let x = self.row(self.symbolic.columns(s).start);
         // SAFETY: the space is this member's and holds the largest front.
         unsafe {

@@ -91,6 +91,7 @@ impl<'a> Entries<'a> {
 
 impl SymbolicFactor {
     /// Order of the matrix.
+    #[inline]
     pub fn n(&self) -> usize {
         self.permutation.len()
     }
@@ -117,43 +118,51 @@ impl SymbolicFactor {
     }
 
     /// Number of supernodes.
+    #[inline]
     pub fn supernodes(&self) -> usize {
         self.parent.len()
     }
 
     /// Pivot columns of supernode `s`, elimination order.
+    #[inline]
     pub fn columns(&self, s: usize) -> Range<usize> {
         self.super_ptr[s] as usize..self.super_ptr[s + 1] as usize
     }
 
     /// Number of pivot columns of supernode `s`: 0 for a sum front, whose update matrix is the sum
     /// of its children's (many siblings are added up in groups before they reach their parent).
+    #[inline]
     pub fn npiv(&self, s: usize) -> usize {
         (self.super_ptr[s + 1] - self.super_ptr[s]) as usize
     }
 
     /// Number of rows below the diagonal block of supernode `s`.
+    #[inline]
     pub fn nupd(&self, s: usize) -> usize {
         (self.row_ptr[s + 1] - self.row_ptr[s]) as usize
     }
 
     /// Rows below the diagonal block of `s`, elimination order, increasing; length `nupd(s)`.
+    #[inline]
     pub fn rows(&self, s: usize) -> &[u32] {
         &self.rows[self.row_ptr[s] as usize..self.row_ptr[s + 1] as usize]
     }
 
     /// Where each of [`rows(s)`](Self::rows) stands in the parent's front; length `nupd(s)`.
+    #[inline]
     pub fn relative(&self, s: usize) -> &[u32] {
         &self.relative[self.row_ptr[s] as usize..self.row_ptr[s + 1] as usize]
     }
 
     /// Parent of `s` in the assembly tree: the owner of its first row below the diagonal block, or
     /// a sum front below that owner.
+    #[inline]
     pub fn parent(&self, s: usize) -> Option<usize> {
         (self.parent[s] != NONE).then(|| self.parent[s] as usize)
     }
 
     /// Children of `s`, increasing.
+    #[inline]
     pub fn children(&self, s: usize) -> &[u32] {
         &self.children[self.child_ptr[s] as usize..self.child_ptr[s + 1] as usize]
     }
@@ -178,6 +187,7 @@ impl SymbolicFactor {
     }
 
     /// Entries of A in pivot column `j` (elimination order, `0..n`).
+    #[inline]
     pub fn entries(&self, j: usize) -> Entries<'_> {
         let range = self.entry_ptr[j] as usize..self.entry_ptr[j + 1] as usize;
         let high = if self.entry_src_high.is_empty() {
@@ -194,6 +204,7 @@ impl SymbolicFactor {
 
     /// Positions in the values of the user's matrix (modulo 2^32) of the entries of column `j` and
     /// all columns after it, in the order of [`entries`](Self::entries): to ask for values ahead.
+    #[inline]
     pub fn sources_from(&self, j: usize) -> impl Iterator<Item = u32> + '_ {
         let from = self.entry_ptr[j.min(self.n())] as usize;
         self.entry_src[from..].iter().copied()

@@ -51,40 +51,33 @@ impl Analysis {
     /// Of kind [`Resources`](crate::ErrorKind::Resources) where the factorization would need more
     /// memory than it may use, with the numbers; nothing large is allocated for that.
     pub fn new(pattern: &Arc<Pattern>, options: &Options) -> Result<Self, Error> {
-        Self::with_budget(pattern, options, true)
+        Self::unbudgeted(pattern, options)?.within_budget()
     }
 
     /// The same without a look at the memory budget: to print what a factorization that does not
     /// fit would cost.
     pub fn unbudgeted(pattern: &Arc<Pattern>, options: &Options) -> Result<Self, Error> {
-        Self::with_budget(pattern, options, false)
+        let Ordering::Auto = options.ordering else {
+            return Self::ordered(pattern, &options.ordering, options);
+        };
+        let first = Self::ordered(pattern, &Method::default().into(), options)?;
+        let threshold = DISSECTION_SECS_PER_ENTRY * pattern.nnz_full() as f64;
+        if first.plan.predicted_secs() <= threshold {
+            return Ok(first);
+        }
+        let dissection = Method::NestedDissection(NdOptions::default());
+        let second = Self::ordered(pattern, &dissection.into(), options)?;
+        let seconds = first.seconds + second.seconds;
+        let faster = second.plan.predicted_secs() < first.plan.predicted_secs();
+        let best = if faster { second } else { first };
+        Ok(Self { seconds, ..best })
     }
 
-    fn with_budget(
-        pattern: &Arc<Pattern>,
-        options: &Options,
-        budgeted: bool,
-    ) -> Result<Self, Error> {
-        let Ordering::Auto = options.ordering else {
-            return Self::ordered(pattern, &options.ordering, options, budgeted);
-        };
-        let first = Self::ordered(pattern, &Method::default().into(), options, false)?;
-        let threshold = DISSECTION_SECS_PER_ENTRY * pattern.nnz_full() as f64;
-        let best = if first.plan.predicted_secs() > threshold {
-            let dissection = Method::NestedDissection(NdOptions::default());
-            let second = Self::ordered(pattern, &dissection.into(), options, false)?;
-            let seconds = first.seconds + second.seconds;
-            let faster = second.plan.predicted_secs() < first.plan.predicted_secs();
-            let mut best = if faster { second } else { first };
-            best.seconds = seconds;
-            best
-        } else {
-            first
-        };
-        if budgeted {
-            best.plan.check(options.machine(true).memory_bytes)?;
-        }
-        Ok(best)
+    /// Itself, unless its plan needs more memory than it may use.
+    fn within_budget(self) -> Result<Self, Error> {
+        let needed = self.plan.memory().peak_bytes();
+        self.plan.check(self.options.budget(needed))?;
+        Ok(self)
     }
 
     /// Analyzes with one ordering.
@@ -92,7 +85,6 @@ impl Analysis {
         pattern: &Arc<Pattern>,
         ordering: &Ordering,
         options: &Options,
-        budgeted: bool,
     ) -> Result<Self, Error> {
         let start = Instant::now();
         let permutation = match ordering {
@@ -115,7 +107,6 @@ impl Analysis {
             Arc::new(symbolic),
             ordering.name(),
             options,
-            budgeted,
             seconds,
         )
     }
@@ -125,12 +116,11 @@ impl Analysis {
         symbolic: Arc<SymbolicFactor>,
         ordering: &'static str,
         options: &Options,
-        budgeted: bool,
         seconds: AnalysisSecs,
     ) -> Result<Self, Error> {
         let start = Instant::now();
         let plan_options = options.plan_options(options.precision.of_factor());
-        let plan = FactorPlan::new(symbolic, &options.machine(budgeted), &plan_options)?;
+        let plan = FactorPlan::new(symbolic, &options.machine(), &plan_options)?;
         Ok(Self {
             pattern: pattern.clone(),
             plan: Arc::new(plan),
@@ -225,14 +215,7 @@ impl Analysis {
             });
         }
         let symbolic = Arc::new(symbolic);
-        Self::planned(
-            pattern,
-            symbolic,
-            "saved",
-            options,
-            true,
-            AnalysisSecs::default(),
-        )
+        Self::planned(pattern, symbolic, "saved", options, AnalysisSecs::default())?.within_budget()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, Value};
-use tamarack_plan::FactorPlan;
+use tamarack_plan::{FactorPlan, Machine};
 use tamarack_solve::{
     FactorInverse, Inverse, MixedFactor, Outcome, RefineOptions, RefineReport, RefineWorkspace,
     SolveError, SolveWorkspace, Substitution, condition_estimate, forward_error_bound,
@@ -86,7 +86,10 @@ impl Factor {
                 Kind::Single(f, workspace, a)
             }
             Precision::Mixed => {
-                let machine = options.machine(true);
+                let machine = Machine {
+                    memory_bytes: options.budget(u64::MAX),
+                    ..options.machine()
+                };
                 let options = &factor_options;
                 let f = MixedFactor::factorize(plan.clone(), &machine, team, a, options, control)?;
                 Kind::Mixed(Box::new(f))

@@ -55,17 +55,27 @@ impl Default for Rates {
 }
 
 impl Options {
-    /// The machine that a plan is made for: its memory counts only where `budgeted`.
-    pub(crate) fn machine(&self, budgeted: bool) -> Machine {
+    /// The machine that a plan is made for, its memory aside.
+    pub(crate) fn machine(&self) -> Machine {
         Machine {
             threads: self.threads.unwrap_or_else(available_threads).max(1),
-            memory_bytes: self
-                .memory_bytes
-                .or_else(available_memory_bytes)
-                .filter(|_| budgeted),
+            memory_bytes: None,
             f64: self.rates.f64,
             f32: self.rates.f32,
         }
+    }
+
+    /// Bytes that may be used where so many are needed. The system is not asked for little: that takes
+    /// longer than a small analysis.
+    pub(crate) fn budget(&self, needed_bytes: u64) -> Option<u64> {
+        let little = needed_bytes < 32 << 20;
+        self.memory_bytes.or_else(|| {
+            if little {
+                None
+            } else {
+                available_memory_bytes()
+            }
+        })
     }
 
     pub(crate) fn plan_options(&self, precision: tamarack_plan::Precision) -> PlanOptions {

@@ -7,7 +7,7 @@ const SIZES: [usize; 17] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 23, 24, 25, 47, 49, 97, 1
 #[test]
 fn products_match_the_definition_and_stay_inside() {
     fn body<T: Real>(isa: Isa) {
-        let mut ws = Workspace::<T>::with_isa(64, isa);
+        let mut ws = Workspace::<T>::with_isa(64, usize::MAX, isa);
         let mut x = Numbers::new(1);
         for (s, &m) in SIZES.iter().enumerate() {
             for (t, &n) in SIZES.iter().enumerate() {
@@ -95,7 +95,7 @@ fn triangle<T: Real>(n: usize, x: &mut Numbers) -> Poisoned<T> {
 #[test]
 fn panel_solve_undoes_the_product() {
     fn body<T: Real>(isa: Isa) {
-        let mut ws = Workspace::<T>::with_isa(64, isa);
+        let mut ws = Workspace::<T>::with_isa(64, usize::MAX, isa);
         let mut x = Numbers::new(2);
         for &m in &SIZES {
             for n in [0, 1, 4, 7, 8, 9, 17, 64, 127, 129, 200] {
@@ -138,7 +138,7 @@ fn definite<T: Real>(n: usize, x: &mut Numbers) -> Poisoned<T> {
 #[test]
 fn cholesky_reproduces_the_matrix() {
     fn body<T: Real>(isa: Isa) {
-        let mut ws = Workspace::<T>::with_isa(64, isa);
+        let mut ws = Workspace::<T>::with_isa(64, usize::MAX, isa);
         let mut x = Numbers::new(3);
         for n in (0..50).chain([63, 64, 65, 127, 128, 129, 131, 257, 300]) {
             let a = definite::<T>(n, &mut x);
@@ -162,7 +162,7 @@ fn cholesky_reproduces_the_matrix() {
 #[test]
 fn the_first_bad_pivot_is_named_with_its_value() {
     fn body<T: Real>(isa: Isa) {
-        let mut ws = Workspace::<T>::with_isa(64, isa);
+        let mut ws = Workspace::<T>::with_isa(64, usize::MAX, isa);
         for n in [1, 7, 8, 9, 40, 150, 270] {
             for at in [0, n / 2, n - 1] {
                 for bad in [0.0, -3.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
@@ -194,7 +194,7 @@ fn the_first_bad_pivot_is_named_with_its_value() {
 #[test]
 fn nan_reaches_what_depends_on_it() {
     fn body<T: Real>(isa: Isa) {
-        let mut ws = Workspace::<T>::with_isa(64, isa);
+        let mut ws = Workspace::<T>::with_isa(64, usize::MAX, isa);
         let mut x = Numbers::new(4);
         let mut a = Poisoned::<T>::new(30, 40, |_, _| x.next());
         let b = Poisoned::<T>::new(11, 40, |_, _| T::ZERO);
@@ -226,11 +226,11 @@ fn nan_reaches_what_depends_on_it() {
 fn predicted_workspace_is_what_is_allocated() {
     for block in [1, 64, 128, 200] {
         assert_eq!(
-            workspace_bytes::<f64>(block),
+            workspace_bytes::<f64>(block, usize::MAX),
             Workspace::<f64>::new(block).bytes()
         );
         assert_eq!(
-            workspace_bytes::<f32>(block),
+            workspace_bytes::<f32>(block, usize::MAX),
             Workspace::<f32>::new(block).bytes()
         );
     }
