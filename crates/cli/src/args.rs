@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tamarack_gpu::Arch;
 
 const EXIT_CODES: &str = "\
 Matrices: Matrix Market (.mtx), Rutherford-Boeing (.rb), SciPy (.npz), the first two also .gz; or \
@@ -48,6 +49,40 @@ pub enum Command {
     Tree(TreeArgs),
     /// Time every phase, several times
     Bench(BenchArgs),
+    /// GPUs and their kernels
+    #[command(subcommand)]
+    Gpu(GpuCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub enum GpuCommand {
+    /// List the GPUs, or say why there are none
+    Info(GpuArgs),
+    /// Compile all kernels and keep them, and say what each takes of a multiprocessor
+    Warm(WarmArgs),
+}
+
+/// Where compiled kernels are kept and what compiles them.
+#[derive(Debug, Args)]
+pub struct GpuArgs {
+    /// Folder for compiled kernels [default: under the user's cache folder]
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// File of the library NVRTC [default: $TAMARACK_NVRTC, or the usual places]
+    #[arg(long, value_name = "FILE")]
+    pub nvrtc: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct WarmArgs {
+    /// Device, counted from 0
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "arch")]
+    pub device: u32,
+    /// Compile for these architectures instead, without a GPU, for example sm_80,sm_90a
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub arch: Vec<Arch>,
+    #[command(flatten)]
+    pub gpu: GpuArgs,
 }
 
 /// How to order, for every command that analyzes.

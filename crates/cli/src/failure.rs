@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use tamarack::{Error, ErrorKind};
+use tamarack_gpu::GpuError;
 
 /// Exit codes, as `tamarack --help` documents them.
 pub mod exit_code {
@@ -84,6 +85,12 @@ impl Failure {
             self.message = format!("{what}: {}", self.message);
         }
         self
+    }
+}
+
+impl From<GpuError> for Failure {
+    fn from(error: GpuError) -> Self {
+        Self::resources(error.to_string())
     }
 }
 

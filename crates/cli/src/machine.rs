@@ -60,15 +60,21 @@ fn rates(talk: Talk) -> Rates {
     rates
 }
 
-/// `$XDG_CACHE_HOME/tamarack/machine.json`, by default under `~/.cache`.
 fn cache_file() -> Option<PathBuf> {
-    let set = |name| {
-        std::env::var_os(name)
-            .filter(|v| !v.is_empty())
-            .map(PathBuf::from)
-    };
-    let folder = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
-    Some(folder.join("tamarack").join("machine.json"))
+    Some(cache_folder()?.join("machine.json"))
+}
+
+/// `$XDG_CACHE_HOME/tamarack`, by default under `~/.cache`.
+pub fn cache_folder() -> Option<PathBuf> {
+    let folder = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;
+    Some(folder.join("tamarack"))
+}
+
+/// An environment variable that names a file or folder; an empty one counts as not set.
+pub fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name)
+        .filter(|v| !v.is_empty())
+        .map(PathBuf::from)
 }
 
 fn processor() -> String {

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use args::{Cli, Command};
+use args::{Cli, Command, GpuCommand};
 use failure::{Failure, exit_code};
 use progress::Talk;
 
@@ -50,6 +50,8 @@ fn run(command: &Command, json: bool, talk: Talk) -> Result<(), Failure> {
         Command::Spy(args) => commands::spy::run(args, json, talk),
         Command::Tree(args) => commands::tree::run(args, json, talk),
         Command::Bench(args) => commands::bench::run(args, json, talk),
+        Command::Gpu(GpuCommand::Info(args)) => commands::gpu::info(args, json),
+        Command::Gpu(GpuCommand::Warm(args)) => commands::gpu::warm(args, json, talk),
     }
 }
 

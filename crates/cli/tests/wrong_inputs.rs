@@ -52,6 +52,12 @@ const CASES: &[Case] = &[
     ),
     (GOOD, &["tree", "FILE", "-o", "tree.png"], 1, ".svg"),
     (GOOD, &["generate", "p2d5_10"], 1, "required"),
+    (
+        GOOD,
+        &["gpu", "warm", "--arch", "sm_80,avx"],
+        1,
+        "is not an architecture",
+    ),
     // Bad input: 2.
     (
         GOOD,
@@ -160,6 +166,12 @@ const CASES: &[Case] = &[
         &["generate", "p2d5_3", "-o", "no/such/folder/a.mtx"],
         4,
         "cannot write",
+    ),
+    (
+        GOOD,
+        &["gpu", "warm", "--arch", "sm_80", "--nvrtc", "no/such/libnvrtc.so"],
+        4,
+        "NVRTC",
     ),
     // Tolerance not met: 5.
     (

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::{Binary, KernelReport};
 
 /// First bytes of a file; the number changes with the format.
-const MAGIC: &[u8; 16] = b"tamarack-cubin 2";
+const MAGIC: &[u8; 16] = b"tamarack-cubin 1";
 /// Bytes of the hash behind the magic.
 const HASH_BYTES: usize = 32;
 

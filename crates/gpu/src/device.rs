@@ -5,16 +5,15 @@
 //! call makes the context current on its own thread first, which costs a comparison when it already is.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::driver::{self, CUcontext, CUdevice, CUdevice_attribute as Attribute, CUresult, check};
-use crate::module::Module;
 use crate::profile::Profiler;
-use crate::{Arch, Compiler, GpuError, Program};
+use crate::programs::Modules;
+use crate::{Arch, Compiler, GpuError};
 
 /// How a device is opened.
 #[derive(Debug, Clone, Default)]
@@ -122,7 +121,7 @@ pub struct Gpu {
 struct Shared {
     context: Arc<Context>,
     compiler: Compiler,
-    modules: Mutex<HashMap<&'static str, Module>>,
+    modules: Modules,
 }
 
 impl std::fmt::Debug for Gpu {
@@ -189,7 +188,7 @@ impl Gpu {
                     streams: AtomicU32::new(0),
                 }),
                 compiler,
-                modules: Mutex::default(),
+                modules: Modules::default(),
             }),
         };
         gpu.context().bind()?;
@@ -229,39 +228,14 @@ impl Gpu {
         Ok((free as u64, total as u64))
     }
 
+    pub(crate) fn modules(&self) -> &Modules {
+        &self.shared.modules
+    }
+
     /// What compiles programs for this device.
     #[must_use]
     pub fn compiler(&self) -> &Compiler {
         &self.shared.compiler
-    }
-
-    /// The program, compiled for this device and loaded on it: from this process, from the cache on
-    /// disk, or by NVRTC, in that order.
-    ///
-    /// # Errors
-    /// [`GpuError::NoNvrtc`], [`GpuError::Compile`], a failing driver call.
-    pub fn load(&self, program: &Program) -> Result<Module, GpuError> {
-        let mut modules = self
-            .shared
-            .modules
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(module) = modules.get(program.path()) {
-            return Ok(module.clone());
-        }
-        let (compiler, arch) = (&self.shared.compiler, self.info().arch);
-        let binary = compiler.get(program, arch)?;
-        let module = match Module::new(self.context().clone(), program.path(), binary) {
-            Ok(module) => module,
-            // A cache from elsewhere may hold what this driver refuses; without NVRTC that is final.
-            Err(refused) => {
-                tracing::warn!("{refused}; the kernels are compiled again");
-                let binary = compiler.compile(program, arch).map_err(|_| refused)?;
-                Module::new(self.context().clone(), program.path(), binary)?
-            }
-        };
-        modules.insert(program.path(), module.clone());
-        Ok(module)
     }
 }
 

@@ -72,7 +72,7 @@ pub enum GpuError {
     },
     /// NVRTC could not be loaded.
     #[error(
-        "NVRTC, CUDA's run-time compiler, is not on this machine ({reason}); install it (for example the Python wheel nvidia-cuda-nvrtc) and put its folder on the loader's path"
+        "NVRTC, CUDA's run-time compiler, is not on this machine ({reason}); install it, for example from the Python wheel nvidia-cuda-nvrtc, and put its folder on the loader's path or name its file"
     )]
     NoNvrtc {
         /// What the loader said.

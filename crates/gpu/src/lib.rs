@@ -38,6 +38,7 @@ mod peer;
 mod pinned;
 pub mod primitives;
 mod profile;
+mod programs;
 mod source;
 pub mod spmv;
 mod stream;

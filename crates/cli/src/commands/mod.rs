@@ -4,6 +4,7 @@ pub mod analyze;
 pub mod bench;
 pub mod convert;
 pub mod generate;
+pub mod gpu;
 pub mod info;
 pub mod plan;
 pub mod report;

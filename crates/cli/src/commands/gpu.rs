@@ -1,0 +1,233 @@
+//! `tamarack gpu`: the GPUs there are, and their kernels compiled ahead of time.
+
+use std::fmt::Write;
+use std::time::Instant;
+
+use serde::Serialize;
+use tamarack_gpu::{Arch, Compiler, Gpu, GpuError, GpuOptions, KernelReport, Module, Program};
+
+use crate::args::{GpuArgs, WarmArgs};
+use crate::commands::report::row;
+use crate::failure::Failure;
+use crate::progress::Talk;
+use crate::{machine, out};
+
+/// What `gpu info` prints.
+#[derive(Debug, Serialize)]
+struct Info {
+    devices: Vec<Device>,
+    /// Why there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Version of NVRTC, or why there is none.
+    nvrtc: String,
+    /// Folder of compiled kernels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Device {
+    index: u32,
+    name: String,
+    arch: String,
+    multiprocessors: u32,
+    memory_bytes: u64,
+    free_bytes: u64,
+    l2_bytes: u64,
+    shared_per_block_bytes: u32,
+    /// CUDA version of the driver.
+    driver: String,
+}
+
+/// Lists the devices; that there are none is an answer, not a failure.
+pub fn info(args: &GpuArgs, json: bool) -> Result<(), Failure> {
+    let options = options(args);
+    let (devices, reason) = match devices(&options) {
+        Ok(devices) => (devices, None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    };
+    let compiler = Compiler::new(options.nvrtc.as_deref(), None);
+    let info = Info {
+        devices,
+        reason,
+        nvrtc: compiler.version().map_or_else(
+            |error| error.to_string(),
+            |(major, minor)| format!("{major}.{minor}"),
+        ),
+        cache: options.cache.map(|folder| folder.display().to_string()),
+    };
+    if json {
+        return out::json(&info);
+    }
+    let mut text = String::new();
+    for d in &info.devices {
+        let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+        let about = format!(
+            "{}  {}, {} multiprocessors, {:.1} GiB of memory, {:.1} GiB free, driver for CUDA {}",
+            d.name,
+            d.arch,
+            d.multiprocessors,
+            gib(d.memory_bytes),
+            gib(d.free_bytes),
+            d.driver
+        );
+        text += &row(&format!("GPU {}", d.index), &about);
+    }
+    if let Some(reason) = &info.reason {
+        text += &row("GPU", reason);
+    }
+    text += &row("NVRTC", &info.nvrtc);
+    text += &row("cache", info.cache.as_deref().unwrap_or("none"));
+    out::text(&text)
+}
+
+fn devices(options: &GpuOptions) -> Result<Vec<Device>, GpuError> {
+    let describe = |index| {
+        let gpu = Gpu::open_with(index, options.clone())?;
+        let (info, (free_bytes, _)) = (gpu.info(), gpu.memory()?);
+        Ok(Device {
+            index,
+            name: info.name.clone(),
+            arch: info.arch.to_string(),
+            multiprocessors: info.multiprocessors,
+            memory_bytes: info.memory_bytes,
+            free_bytes,
+            l2_bytes: info.l2_bytes,
+            shared_per_block_bytes: info.shared_per_block_bytes,
+            driver: format!("{}.{}", info.driver_version.0, info.driver_version.1),
+        })
+    };
+    (0..Gpu::count()?).map(describe).collect()
+}
+
+/// A kernel as `gpu warm` prints it.
+#[derive(Debug, Serialize)]
+struct Line {
+    program: &'static str,
+    arch: String,
+    kernel: String,
+    registers: u32,
+    shared_bytes: u32,
+    /// More than 0 is a defect in a kernel that matters.
+    local_bytes: u32,
+}
+
+impl Line {
+    fn new(program: Program, arch: Arch, report: KernelReport) -> Self {
+        Self {
+            program: program.path(),
+            arch: arch.to_string(),
+            kernel: report.name,
+            registers: report.registers,
+            shared_bytes: report.shared_bytes,
+            local_bytes: report.local_bytes,
+        }
+    }
+}
+
+/// What `gpu warm` prints.
+#[derive(Debug, Serialize)]
+struct Warm {
+    kernels: Vec<Line>,
+    /// Why programs could not be compiled.
+    failures: Vec<String>,
+    seconds: f64,
+}
+
+pub fn warm(args: &WarmArgs, json: bool, talk: Talk) -> Result<(), Failure> {
+    let options = options(&args.gpu);
+    let begin = Instant::now();
+    let activity = talk.spinner("compiling kernels");
+    let mut warm = Warm {
+        kernels: Vec::new(),
+        failures: Vec::new(),
+        seconds: 0.0,
+    };
+    if args.arch.is_empty() {
+        let gpu = Gpu::open_with(args.device, options)?;
+        let arch = gpu.info().arch;
+        for (program, outcome) in gpu.load_all() {
+            match outcome.and_then(|module| loaded(&module)) {
+                Ok(reports) => warm.take(program, arch, reports),
+                Err(error) => warm.failures.push(error.to_string()),
+            }
+        }
+    } else {
+        let compiler = Compiler::new(options.nvrtc.as_deref(), options.cache.as_deref());
+        compiler.version()?;
+        for (program, arch, outcome) in compiler.get_all(&args.arch) {
+            match outcome {
+                Ok(binary) => warm.take(program, arch, binary.kernels),
+                Err(error) => warm.failures.push(error.to_string()),
+            }
+        }
+    }
+    warm.seconds = begin.elapsed().as_secs_f64();
+    activity.done();
+    if json {
+        out::json(&warm)?;
+    } else {
+        for failure in &warm.failures {
+            eprintln!("{failure}");
+        }
+        out::text(&warm.table())?;
+    }
+    match warm.failures.len() {
+        0 => Ok(()),
+        count => {
+            let mut failure = Failure::resources(format!("{count} programs do not compile"));
+            failure.reported = json;
+            Err(failure)
+        }
+    }
+}
+
+/// What the kernels of a loaded module take, as the driver reports it.
+fn loaded(module: &Module) -> Result<Vec<KernelReport>, GpuError> {
+    let kernels = module.reports().iter();
+    kernels.map(|k| module.kernel(&k.name)?.report()).collect()
+}
+
+impl Warm {
+    fn take(&mut self, program: Program, arch: Arch, reports: Vec<KernelReport>) {
+        let lines = reports.into_iter().map(|r| Line::new(program, arch, r));
+        self.kernels.extend(lines);
+    }
+
+    fn table(&self) -> String {
+        let mut text = String::new();
+        for k in &self.kernels {
+            let mark = if k.local_bytes > 0 {
+                "  local memory"
+            } else {
+                ""
+            };
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                text,
+                "{:8} {:32} {:3} registers {:6} bytes shared {:5} local{mark}",
+                k.arch, k.kernel, k.registers, k.shared_bytes, k.local_bytes
+            );
+        }
+        let slow = self.kernels.iter().filter(|k| k.local_bytes > 0).count();
+        let _ = writeln!(
+            text,
+            "{} kernels in {}; {slow} with local memory",
+            self.kernels.len(),
+            out::secs(self.seconds)
+        );
+        text
+    }
+}
+
+fn options(args: &GpuArgs) -> GpuOptions {
+    let mut options = GpuOptions::default();
+    let own = || Some(machine::cache_folder()?.join("gpu"));
+    options.cache = args.cache.clone().or_else(own);
+    options.nvrtc = args
+        .nvrtc
+        .clone()
+        .or_else(|| machine::variable("TAMARACK_NVRTC"));
+    options
+}
