@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("kernels");
+    let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let root = package.join("kernels");
     println!("cargo::rerun-if-changed=kernels");
     let mut files = Vec::new();
     collect(&root, &root, &mut files)?;
@@ -23,12 +24,12 @@ fn main() -> io::Result<()> {
     text.push_str("];\n");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     fs::write(out.join("files.rs"), text)?;
-    fs::write(out.join("embedded.rs"), embedded()?)
+    fs::write(out.join("embedded.rs"), embedded(&package)?)
 }
 
 /// With the feature `embedded`: the compiled programs in the folder that `TAMARACK_GPU_EMBED` names,
-/// filled by `cargo run -p tamarack-gpu --example compile -- --out FOLDER`.
-fn embedded() -> io::Result<String> {
+/// filled by `tamarack gpu warm --arch LIST --cache FOLDER`; a relative one is taken from the workspace.
+fn embedded(root: &Path) -> io::Result<String> {
     println!("cargo::rerun-if-env-changed=TAMARACK_GPU_EMBED");
     let mut text = String::from("static EMBEDDED: &[(&str, &[u8])] = &[\n");
     if env::var_os("CARGO_FEATURE_EMBEDDED").is_some() {
@@ -38,7 +39,7 @@ fn embedded() -> io::Result<String> {
             );
             return Ok(text);
         };
-        let folder = fs::canonicalize(PathBuf::from(folder))?;
+        let folder = fs::canonicalize(root.join("../..").join(folder))?;
         println!("cargo::rerun-if-changed={}", folder.display());
         let mut paths = fs::read_dir(folder)?
             .map(|entry| Ok(entry?.path()))

@@ -4,7 +4,7 @@
 //! measured is the device and not the rate at which the host enqueues. Inputs that fit into the
 //! second-level cache stay in it: cases that should not profit must rotate among inputs themselves.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -97,6 +97,7 @@ pub struct Suite {
     rows: Vec<Row>,
     filters: Vec<String>,
     json: Option<PathBuf>,
+    nvrtc: Option<PathBuf>,
     quick: bool,
 }
 
@@ -126,6 +127,7 @@ impl Suite {
                 _ => return Err(usage(&arg)),
             }
         }
+        let nvrtc = options.nvrtc.clone();
         let gpu = Gpu::open_with(0, options).map_err(|error| {
             eprintln!("{name}: skipped: {error}");
             ExitCode::SUCCESS
@@ -144,6 +146,7 @@ impl Suite {
             rows: Vec::new(),
             filters,
             json,
+            nvrtc,
             quick,
         })
     }
@@ -152,6 +155,12 @@ impl Suite {
     #[must_use]
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
+    }
+
+    /// The file of NVRTC that was asked for.
+    #[must_use]
+    pub fn nvrtc(&self) -> Option<&Path> {
+        self.nvrtc.as_deref()
     }
 
     /// The stream that is timed.

@@ -169,7 +169,14 @@ const CASES: &[Case] = &[
     ),
     (
         GOOD,
-        &["gpu", "warm", "--arch", "sm_80", "--nvrtc", "no/such/libnvrtc.so"],
+        &[
+            "gpu",
+            "warm",
+            "--arch",
+            "sm_80",
+            "--nvrtc",
+            "no/such/libnvrtc.so",
+        ],
         4,
         "NVRTC",
     ),

@@ -134,7 +134,7 @@ impl Compiler {
     }
 
     /// The program for `arch`: from the cache, or compiled and then cached. Without NVRTC, from a cache
-    /// that another version filled, or embedded: machine code for `arch`, or else PTX.
+    /// that another version filled, or embedded: machine code that runs on `arch`, or else PTX.
     ///
     /// # Errors
     /// [`GpuError::NoNvrtc`]; [`GpuError::Compile`] with the compiler's log; [`GpuError::Include`].
@@ -178,16 +178,21 @@ impl Compiler {
         if let Some(binary) = self.cache.as_ref().and_then(|cache| cache.get_any(exact)) {
             return Ok(binary);
         }
-        let portable = Arch {
-            kind: ArchKind::Portable,
-            ..arch
-        };
+        // Machine code runs on later cards of the same major version.
+        let portable = (arch.number / 10 * 10..=arch.number)
+            .rev()
+            .map(|number| Arch {
+                number,
+                kind: ArchKind::Portable,
+            });
         let ptx = Arch {
             number: embedded::PTX_NUMBER,
             kind: ArchKind::Ptx,
         };
-        [arch, portable, ptx]
+        [arch]
             .into_iter()
+            .chain(portable)
+            .chain([ptx])
             .find_map(|arch| embedded::get(&key(program, arch, source)))
             .ok_or(missing)
     }

@@ -1,8 +1,9 @@
 //! Compiled programs inside this binary, for machines that have a driver and no NVRTC.
 //!
-//! The feature `embedded` takes them, when the crate is built, from a folder that the example `compile`
-//! filled; without it there are none. They are found by the same key as on disk, so that stale ones are
-//! never used.
+//! The feature `embedded` takes them, when the crate is built, from the folder that the variable
+//! `TAMARACK_GPU_EMBED` names and `tamarack gpu warm` filled, for a release with
+//! `--arch sm_80,sm_86,sm_89,sm_90a,sm_100a,sm_120a,compute_80`; without the feature there are none. They
+//! are found by the same key as on disk, so that stale ones are never used.
 
 use crate::Binary;
 use crate::cache::{self, Key};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use tamarack_gpu::{GpuError, Launch, Program};
+use tamarack_gpu::{Gpu, GpuError, GpuOptions, Launch, Program};
 use tamarack_gpu_benches::{Case, Suite};
 
 const SELFTEST: Program = Program::at("selftest.cu");
@@ -22,7 +22,9 @@ fn main() -> ExitCode {
 fn run(suite: &mut Suite) -> Result<(), GpuError> {
     launches(suite)?;
     copies(suite)?;
-    allocations(suite)
+    transfers(suite)?;
+    allocations(suite)?;
+    programs(suite)
 }
 
 /// Small kernels in a row, one by one and as a graph, on the host's clock until all are done.
@@ -76,6 +78,68 @@ fn copies(suite: &mut Suite) -> Result<(), GpuError> {
         let case = Case::new("copy", &size, "cuMemcpyDtoD").bytes(2.0 * bytes as f64);
         suite.time(case, |stream| stream.copy(&from, &mut to))?;
     }
+    Ok(())
+}
+
+/// Copies between host and device, from pinned and from ordinary memory, on the host's clock.
+fn transfers(suite: &mut Suite) -> Result<(), GpuError> {
+    if !suite.wants("upload") && !suite.wants("download") {
+        return Ok(());
+    }
+    let gpu = suite.gpu().clone();
+    let stream = gpu.stream()?;
+    let bytes = 256_usize << 20;
+    let size = format!("{} MiB", bytes >> 20);
+    let mut device = gpu.alloc::<u8>(bytes)?;
+    let mut pinned = gpu.pinned::<u8>(bytes)?;
+    let mut ordinary = vec![1_u8; bytes];
+    let start = Instant::now();
+    pinned.pin(..)?;
+    let pinning = start.elapsed().as_secs_f64();
+    let case = |problem, by| Case::new(problem, &size, by).bytes(bytes as f64);
+    suite.add(case("pin", "cuMemHostRegister"), vec![pinning]);
+    let (mut up, mut down, mut up_ordinary, mut down_ordinary) =
+        <(Vec<_>, Vec<_>, Vec<_>, Vec<_>)>::default();
+    for _ in 0..7 {
+        let start = Instant::now();
+        // SAFETY: the pinned buffer is not touched before the synchronization.
+        unsafe { pinned.upload_async(&stream, .., &mut device)? };
+        stream.synchronize()?;
+        up.push(start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        // SAFETY: as above.
+        unsafe { pinned.download_async(&stream, &device, ..)? };
+        stream.synchronize()?;
+        down.push(start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        stream.upload(&ordinary, &mut device)?;
+        up_ordinary.push(start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        stream.download(&device, &mut ordinary)?;
+        down_ordinary.push(start.elapsed().as_secs_f64());
+    }
+    suite.add(case("upload", "pinned"), up);
+    suite.add(case("upload", "ordinary memory"), up_ordinary);
+    suite.add(case("download", "pinned"), down);
+    suite.add(case("download", "ordinary memory"), down_ordinary);
+    Ok(())
+}
+
+/// A program from NVRTC and from the cache, on the host's clock, in a device opened for it.
+fn programs(suite: &mut Suite) -> Result<(), GpuError> {
+    let folder = std::env::temp_dir().join(format!("tamarack-bench-{}", std::process::id()));
+    let mut options = GpuOptions::default();
+    options.cache = Some(folder.clone());
+    options.nvrtc = suite.nvrtc().map(Into::into);
+    for by in ["NVRTC, compiled", "NVRTC, cached"] {
+        let gpu = Gpu::open_with(0, options.clone())?;
+        let start = Instant::now();
+        gpu.load(&SELFTEST)?;
+        let case = Case::new("load a program", "selftest", by);
+        suite.add(case, vec![start.elapsed().as_secs_f64()]);
+    }
+    // A folder left behind harms nobody.
+    let _ = std::fs::remove_dir_all(folder);
     Ok(())
 }
 
