@@ -109,6 +109,8 @@ pub(crate) struct Execution<'a, T> {
     pub values: &'a [T],
     /// Added to the diagonal.
     pub shift: T,
+    /// Whether the arena is new and holds zeros.
+    pub new_arena: bool,
     pub meter: Meter<'a>,
 }
 
@@ -285,7 +287,9 @@ impl<T: Value> Execution<'_, T> {
         let isa = Isa::detect();
         // SAFETY: the caller's promise, and the entry map belongs to these values.
         unsafe {
-            front.panel.clear(panel);
+            if !(self.new_arena && self.memory.plan.panel_is_fresh(s)) {
+                front.panel.clear(panel);
+            }
             if self.update_mode(s) == UpdateMode::Accumulate {
                 front.update.clear(update);
             }

@@ -47,6 +47,8 @@ pub struct NumericFactor<T> {
     spaces: Spaces<T>,
     shift: Option<f64>,
     current: bool,
+    /// Whether the arena is as it was made.
+    new_arena: bool,
 }
 
 /// First shift over `ε·‖A‖`, and the factor from one shift to the next.
@@ -81,6 +83,7 @@ impl<T: Value> NumericFactor<T> {
             options: *options,
             shift: None,
             current: false,
+            new_arena: true,
             plan,
             team,
         };
@@ -143,6 +146,7 @@ impl<T: Value> NumericFactor<T> {
             spaces: &self.spaces,
             values,
             shift,
+            new_arena: std::mem::replace(&mut self.new_arena, false),
             meter: Meter::new(control, self.plan.flops_done()),
         };
         // SAFETY: the arenas were made with the plan's sizes and are borrowed exclusively.

@@ -60,6 +60,8 @@ pub(crate) struct Places {
     pub factor_len: u64,
     /// Length of the arena.
     pub arena_len: u64,
+    /// No update matrix ever stands left of this.
+    pub panels_only: u64,
 }
 
 impl<'a> Tree<'a> {
@@ -94,6 +96,7 @@ impl<'a> Tree<'a> {
             stack_len: 0,
             factor_len,
             arena_len: 0,
+            panels_only: 0,
         };
         let packing = if threads == 1 {
             self.walk_alone(&mut places)
@@ -101,6 +104,7 @@ impl<'a> Tree<'a> {
             self.walk_together(&mut places, subtrees, top, threads)
         };
         places.arena_len = packing.arena_len;
+        places.panels_only = packing.arena_len - packing.deepest;
         for (s, place) in places.update.iter_mut().enumerate() {
             let len = self.update_len[s];
             if len > 0 && *place == UpdatePlace::None {
@@ -265,6 +269,8 @@ struct Packing {
     from_end: Vec<u64>,
     /// Length of the arena so far.
     arena_len: u64,
+    /// Largest distance from the right end of anything that room was taken for.
+    deepest: u64,
 }
 
 impl Packing {
@@ -273,6 +279,7 @@ impl Packing {
             room: Room::default(),
             from_end: vec![0; places.panel.len()],
             arena_len: places.factor_len,
+            deepest: 0,
         }
     }
 
@@ -280,6 +287,7 @@ impl Packing {
     fn take(&mut self, len: u64, level: u64) -> u64 {
         let at = self.room.allocate(len);
         self.arena_len = self.arena_len.max(level + at + len);
+        self.deepest = self.deepest.max(at + len);
         at
     }
 

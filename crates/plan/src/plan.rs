@@ -231,6 +231,12 @@ impl FactorPlan {
         self.places.panel[s]
     }
 
+    /// Whether no update matrix ever stands where the panel of supernode `s` does: in a new arena it
+    /// finds zeros.
+    pub fn panel_is_fresh(&self, s: usize) -> bool {
+        self.panel_range(s).end <= self.places.panels_only
+    }
+
     /// Where the update matrix of supernode `s` stands; it lives from the front of `s` to that of
     /// the parent, and shares its room with panels that are begun later.
     #[inline]

@@ -109,6 +109,11 @@ impl<'a> Live<'a> {
     /// From now on the matrix of `s` is in use until its parent's front is done.
     fn come(&mut self, s: usize, place: Range<u64>) {
         assert_eq!(place.is_empty(), self.plan.symbolic().nupd(s) == 0);
+        let fresh = (0..self.plan.symbolic().supernodes()).filter(|&p| self.plan.panel_is_fresh(p));
+        for p in fresh {
+            let panel = self.plan.panel_range(p);
+            assert!(apart(&panel, &place), "panel {p} is not fresh: matrix {s}");
+        }
         assert!(place.end <= self.plan.arena_len());
         let kept = self.kept.iter().map(|(name, there)| (name.clone(), there));
         let matrices = self.matrices.iter();
