@@ -11,6 +11,7 @@ mod machine;
 mod out;
 mod peak;
 mod progress;
+mod warnings;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         (_, true) => Talk::Verbose,
         _ => Talk::Normal,
     };
+    warnings::show(talk);
     match run(&cli.command, cli.json, talk) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(&failure, cli.json),

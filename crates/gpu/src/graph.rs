@@ -1,4 +1,7 @@
 //! Launches recorded once and replayed: one call to the driver instead of one for each kernel.
+//!
+//! On an H100 a row of 200 small kernels takes 2.9 µs a kernel launched one by one, which is the host's
+//! time, and 1.0 µs replayed, which is the device's (`benches/gpu`, `device`).
 
 use std::ptr;
 use std::sync::Arc;
