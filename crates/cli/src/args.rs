@@ -140,6 +140,10 @@ pub struct SolveArgs {
     /// Estimate the condition number and bound the forward error
     #[arg(long)]
     pub condition: bool,
+    /// Print where the time went, beside what this machine could do; write what every thread did to
+    /// FILE, in Chrome's trace format (open it with Perfetto)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub profile: Option<Option<PathBuf>>,
 }
 
 /// `--refine`.

@@ -11,6 +11,7 @@ mod machine;
 mod out;
 mod peak;
 mod progress;
+mod trace;
 mod warnings;
 
 use std::process::ExitCode;

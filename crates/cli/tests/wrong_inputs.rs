@@ -180,6 +180,12 @@ const CASES: &[Case] = &[
         4,
         "NVRTC",
     ),
+    (
+        GOOD,
+        &["solve", "FILE", "--profile=no/such/folder/trace.json"],
+        4,
+        "cannot write no/such/folder/trace.json",
+    ),
     // Tolerance not met: 5.
     (
         GOOD,

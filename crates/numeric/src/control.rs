@@ -52,6 +52,14 @@ impl<'a> Meter<'a> {
             .is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
+    /// Counts the elimination of a whole front.
+    pub fn add_front(&self, npiv: usize, nupd: usize) {
+        if self.control.progress.is_some() {
+            let flops = tamarack_plan::front_flops(npiv, nupd);
+            self.add(u64::try_from(flops).unwrap_or(u64::MAX));
+        }
+    }
+
     /// Counts work that is done.
     pub fn add(&self, flops: u64) {
         let Some(report) = self.control.progress else {

@@ -6,6 +6,7 @@ use tamarack_dense::{Isa, PivotFailure, Steps, UpdateMode};
 
 use crate::control::Meter;
 use crate::front::Front;
+use crate::profile::{Activity, FrontId, Laps, Span};
 use crate::team::Team;
 use crate::value::Value;
 
@@ -14,16 +15,42 @@ use crate::value::Value;
 pub(crate) enum Crew<'a> {
     /// The member that walks the subtree.
     Alone(usize),
-    /// Whoever is free.
-    All(&'a Team),
+    /// Whoever is free, for this front.
+    All(&'a Team, FrontId),
 }
 
 impl Crew<'_> {
-    /// Calls `body(i, member)` for every `i` in `0..count`, in any order.
-    pub fn for_each(&self, count: usize, body: impl Fn(usize, usize) + Sync) {
+    /// Calls `body(i, member)` for every `i` in `0..count`, in any order; all members' shares are
+    /// booked as `what`.
+    pub fn for_each(&self, what: Activity, count: usize, body: impl Fn(usize, usize) + Sync) {
         match self {
             Self::Alone(member) => (0..count).for_each(|i| body(i, *member)),
-            Self::All(team) => team.for_each(count, body),
+            Self::All(team, front) => team.for_each_as(Span::of(what, *front), count, body),
+        }
+    }
+
+    /// Times of the parts of a share in a loop, where they are booked.
+    pub fn laps(&self) -> Laps {
+        match self {
+            Self::All(team, _) if team.profiler().is_some() => Laps::begin(),
+            _ => Laps::off(),
+        }
+    }
+
+    /// Books the parts of a share in a loop.
+    pub fn book(&self, member: usize, laps: &Laps) {
+        if let Self::All(team, front) = self
+            && let Some(profiler) = team.profiler()
+        {
+            profiler.add(member, *front, laps);
+        }
+    }
+
+    /// Does what one member does between loops.
+    fn once<R>(&self, what: Activity, work: impl FnOnce() -> R) -> R {
+        match self {
+            Self::Alone(_) => work(),
+            Self::All(team, front) => team.once_as(Span::of(what, *front), work),
         }
     }
 }
@@ -60,18 +87,22 @@ pub(crate) unsafe fn eliminate<T: Value>(
         if meter.cancelled() {
             return Err(Stop::Cancelled);
         }
-        // SAFETY: the steps before are done, and no loop is running.
-        unsafe { steps.factor_diagonal(step) }.map_err(Stop::Pivot)?;
+        crew.once(Activity::Diagonal, || {
+            // SAFETY: the steps before are done, and no loop is running.
+            unsafe { steps.factor_diagonal(step) }
+        })
+        .map_err(Stop::Pivot)?;
         let (count, width) = (steps.micropanels(step), steps.pivots(step).len());
         let groups = count.div_ceil(TASK_ROWS);
         let group = |g: usize| g * TASK_ROWS..count.min((g + 1) * TASK_ROWS);
-        crew.for_each(groups, |g, _| {
+        crew.for_each(Activity::PanelSolve, groups, |g, _| {
             // SAFETY: groups are disjoint, and the diagonal block is final.
             unsafe { steps.solve(step, group(g)) };
         });
         // The groups with most columns first: no long task is left for the end.
         let parts = |g: usize| group(g).end.div_ceil(TASK_COLUMNS);
-        crew.for_each((0..groups).map(parts).sum(), |task, _| {
+        let tasks = (0..groups).map(parts).sum();
+        crew.for_each(Activity::Update, tasks, |task, _| {
             if meter.cancelled() {
                 return;
             }

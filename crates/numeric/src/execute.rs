@@ -14,6 +14,7 @@ use crate::assemble::add_entries;
 use crate::control::Meter;
 use crate::eliminate::{Crew, Stop, eliminate};
 use crate::front::{Front, Memory, Packed};
+use crate::profile::{Activity, Book, FrontId, Laps, Part, Phase};
 use crate::team::Team;
 use crate::value::Value;
 
@@ -126,22 +127,40 @@ impl<T: Value> Execution<'_, T> {
         let failure = FirstFailure::new();
         let plan = self.memory.plan;
         let next = AtomicUsize::new(0);
-        team.run(&|member| {
+        let subtrees = |member: usize| {
             // A team may have more members than the plan has stacks.
             while member < plan.threads() {
                 let Some(subtree) = plan.subtrees().get(next.fetch_add(1, Ordering::Relaxed))
                 else {
                     break;
                 };
+                let mut book = team
+                    .profiler()
+                    .map(|p| Book::subtree(p, member, subtree.root));
                 for s in subtree.first..=subtree.root {
+                    let crew = Crew::Alone(member);
                     // SAFETY: subtrees are disjoint, and the stack is this member's own.
-                    unsafe { self.process(s as usize, member, Crew::Alone(member), &failure) };
+                    unsafe { self.process(s as usize, member, crew, &failure, book.as_mut()) };
+                }
+                if let Some(book) = book {
+                    book.close();
                 }
             }
-        });
-        for &s in plan.top() {
-            // SAFETY: all children are done; the front is in the hands of the team.
-            unsafe { self.process(s as usize, 0, Crew::All(team), &failure) };
+        };
+        team.during(Phase::Subtrees, 0, || team.run(&subtrees));
+        let top = || {
+            for &s in plan.top() {
+                let mut book = team.profiler().map(|p| Book::top(p, s));
+                let crew = Crew::All(team, self.front_id(s as usize));
+                // SAFETY: all children are done; the front is in the hands of the team.
+                unsafe { self.process(s as usize, 0, crew, &failure, book.as_mut()) };
+                if let Some(book) = book {
+                    book.close();
+                }
+            }
+        };
+        if !plan.top().is_empty() {
+            team.during(Phase::Top, 0, top);
         }
         match failure.into_inner() {
             _ if self.meter.cancelled() => Outcome::Cancelled,
@@ -150,37 +169,53 @@ impl<T: Value> Execution<'_, T> {
         }
     }
 
+    fn front_id(&self, s: usize) -> FrontId {
+        FrontId::new(s, self.symbolic.npiv(s), self.symbolic.nupd(s))
+    }
+
     /// Assembles and eliminates one front, unless the work has been stopped.
     ///
     /// # Safety
     /// The children are done, and nobody else works on this front.
-    unsafe fn process(&self, s: usize, member: usize, crew: Crew<'_>, failure: &FirstFailure) {
+    unsafe fn process(
+        &self,
+        s: usize,
+        member: usize,
+        crew: Crew<'_>,
+        failure: &FirstFailure,
+        mut book: Option<&mut Book<'_>>,
+    ) {
         let first = self.symbolic.columns(s).start;
         if self.meter.cancelled() || failure.precedes(first) {
             return;
         }
         let front = self.memory.front(s, member);
         let (npiv, nupd) = (self.symbolic.npiv(s), self.symbolic.nupd(s));
+        let whole = is_small(npiv, nupd);
+        let id = FrontId::new(s, npiv, nupd);
+        let mut laps = book.as_mut().map_or_else(Laps::off, |book| book.begin(id));
         // SAFETY: the caller's promise.
         let outcome = unsafe {
-            if is_small(npiv, nupd) {
-                self.assemble_all(s, member, &front);
+            if whole {
+                self.assemble_all(s, member, &front, &mut laps);
                 let outcome = self.eliminate_whole(&front, self.update_mode(s), member);
-                self.meter
-                    .add(tamarack_plan::front_flops(npiv, nupd) as u64);
+                self.meter.add_front(npiv, nupd);
                 outcome
             } else if npiv == 0 {
-                self.assemble(s, member, &front, crew);
+                self.assemble(s, member, &front, crew, &mut laps);
                 Ok(())
             } else {
-                self.assemble(s, member, &front, crew);
+                self.assemble(s, member, &front, crew, &mut laps);
                 let packed = match crew {
                     Crew::Alone(member) => self.memory.packed_part(member),
-                    Crew::All(_) => self.memory.packed,
+                    Crew::All(..) => self.memory.packed,
                 };
                 eliminate(&front, packed, crew, &self.meter)
             }
         };
+        if let Some(book) = book {
+            book.end(id, laps, !whole && matches!(crew, Crew::All(..)));
+        }
         if let Err(Stop::Pivot(pivot)) = outcome {
             failure.report((first + pivot.index) as u64, pivot.value);
         }
@@ -228,30 +263,40 @@ impl<T: Value> Execution<'_, T> {
     ///
     /// # Safety
     /// As for [`process`](Self::process).
-    unsafe fn assemble(&self, s: usize, member: usize, front: &Front<T>, crew: Crew<'_>) {
+    unsafe fn assemble(
+        &self,
+        s: usize,
+        member: usize,
+        front: &Front<T>,
+        crew: Crew<'_>,
+        laps: &mut Laps,
+    ) {
         if front.panel.layout.rows < SHARED_ASSEMBLY || matches!(crew, Crew::Alone(_)) {
             // SAFETY: the caller's promise.
-            return unsafe { self.assemble_all(s, member, front) };
+            return unsafe { self.assemble_all(s, member, front, laps) };
         }
         let pivot_blocks = front.panel.layout.blocks();
-        crew.for_each(pivot_blocks + front.update.layout.blocks(), |b, member| {
+        let blocks = pivot_blocks + front.update.layout.blocks();
+        crew.for_each(Activity::Assembly, blocks, |b, member| {
             if !self.meter.cancelled() {
+                let mut laps = crew.laps();
                 let (panel, update) = match b.checked_sub(pivot_blocks) {
                     None => (b..b + 1, 0..0),
                     Some(c) => (0..0, c..c + 1),
                 };
                 // SAFETY: every block column is in one task; the children are only read.
-                unsafe { self.assemble_blocks(s, member, front, panel, update) };
+                unsafe { self.assemble_blocks(s, member, front, panel, update, &mut laps) };
+                crew.book(member, &laps);
             }
         });
     }
 
     /// # Safety
     /// As for [`process`](Self::process).
-    unsafe fn assemble_all(&self, s: usize, member: usize, front: &Front<T>) {
+    unsafe fn assemble_all(&self, s: usize, member: usize, front: &Front<T>, laps: &mut Laps) {
         let blocks = (front.panel.layout.blocks(), front.update.layout.blocks());
         // SAFETY: the caller's promise.
-        unsafe { self.assemble_blocks(s, member, front, 0..blocks.0, 0..blocks.1) }
+        unsafe { self.assemble_blocks(s, member, front, 0..blocks.0, 0..blocks.1, laps) }
     }
 
     /// Clears block columns `panel` and `update` of a front and adds all that belongs there:
@@ -266,6 +311,7 @@ impl<T: Value> Execution<'_, T> {
         front: &Front<T>,
         panel: std::ops::Range<usize>,
         update: std::ops::Range<usize>,
+        laps: &mut Laps,
     ) {
         let (npiv, nupd, block) = (
             front.npiv(),
@@ -285,13 +331,15 @@ impl<T: Value> Execution<'_, T> {
             npiv + nupd.min(update.end * block)
         };
         let isa = Isa::detect();
+        let mut added = 0;
         // SAFETY: the caller's promise, and the entry map belongs to these values.
         unsafe {
+            let mut cleared = 0;
             if !(self.new_arena && self.memory.plan.panel_is_fresh(s)) {
-                front.panel.clear(panel);
+                cleared += front.panel.clear(panel);
             }
             if self.update_mode(s) == UpdateMode::Accumulate {
-                front.update.clear(update);
+                cleared += front.update.clear(update);
             }
             add_entries(
                 self.symbolic,
@@ -301,6 +349,7 @@ impl<T: Value> Execution<'_, T> {
                 &front.panel,
                 pivots,
             );
+            laps.lap(Part::Entries, || (cleared * size_of::<T>()) as u64);
             let runs = &mut self.spaces.of(member).runs;
             for &child in self.symbolic.children(s) {
                 let child = child as usize;
@@ -308,6 +357,8 @@ impl<T: Value> Execution<'_, T> {
                 let position = |column: usize| relative.partition_point(|&r| (r as usize) < column);
                 let columns = position(from)..position(to);
                 if !columns.is_empty() {
+                    let below = |from: usize| (relative.len() - from) * (relative.len() - from + 1);
+                    added += (below(columns.start) - below(columns.end)) / 2;
                     find_runs(relative, runs);
                     let update = self.memory.update(child, member);
                     extend_add(
@@ -321,5 +372,7 @@ impl<T: Value> Execution<'_, T> {
                 }
             }
         }
+        // Each number is read twice and written once.
+        laps.lap(Part::ExtendAdd, || (3 * added * size_of::<T>()) as u64);
     }
 }

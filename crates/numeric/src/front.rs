@@ -27,19 +27,20 @@ impl<T: Value> Packed<T> {
             .wrapping_sub(top)
     }
 
-    /// Sets block columns to zero.
+    /// Sets block columns to zero and returns how many numbers that were.
     ///
     /// # Safety
     /// Nobody else may use these block columns meanwhile.
-    pub unsafe fn clear(&self, blocks: std::ops::Range<usize>) {
+    pub unsafe fn clear(&self, blocks: std::ops::Range<usize>) -> usize {
         if blocks.is_empty() {
-            return;
+            return 0;
         }
         let from = self.layout.offset(blocks.start);
         let last = blocks.end - 1;
         let to = self.layout.offset(last) + self.layout.width(last) * self.layout.height(last);
         // SAFETY: the range lies in the matrix, and zero bytes are the number zero.
         unsafe { std::ptr::write_bytes(self.data.add(from), 0, to - from) };
+        to - from
     }
 }
 

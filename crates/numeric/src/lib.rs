@@ -16,6 +16,7 @@ mod execute;
 mod factor;
 mod front;
 mod not_spd;
+mod profile;
 mod team;
 mod value;
 
@@ -23,5 +24,9 @@ pub use control::{Control, Progress};
 pub use error::FactorError;
 pub use factor::{FactorOptions, NumericFactor, OnNotSpd};
 pub use not_spd::{Cause, NotPositiveDefinite};
+pub use profile::{
+    Activity, CLASS_BOUNDS, Call, ClassTime, Event, FrontId, LaneTime, Part, Phase, PhaseTime,
+    Profile, Profiler, Span,
+};
 pub use team::Team;
 pub use value::Value;

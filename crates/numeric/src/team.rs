@@ -10,6 +10,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Instant;
+
+use crate::profile::Profiler;
 
 /// Spins before a member goes to sleep: about 20 to 50 µs, the time between two loops of a front.
 const SPINS: u32 = 4000;
@@ -21,6 +24,7 @@ pub struct Team {
     helpers: Vec<JoinHandle<()>>,
     /// Held while a loop runs with helpers.
     running: Mutex<()>,
+    profiler: Option<Profiler>,
 }
 
 #[derive(Debug)]
@@ -77,7 +81,20 @@ impl Team {
             shared,
             helpers,
             running: Mutex::new(()),
+            profiler: None,
         }
+    }
+
+    /// A team that books where the time of its work goes.
+    pub fn profiled(threads: usize) -> Self {
+        let mut team = Self::new(threads);
+        team.profiler = Some(Profiler::new(team.size()));
+        team
+    }
+
+    /// Where the time went, for a [`profiled`](Self::profiled) team.
+    pub fn profiler(&self) -> Option<&Profiler> {
+        self.profiler.as_ref()
     }
 
     /// Number of members, the caller included.
@@ -104,7 +121,11 @@ impl Team {
         };
         self.shared.post(work);
         let own = catch_unwind(AssertUnwindSafe(|| work(0)));
+        let waiting = self.profiler().map(|profiler| (profiler, Instant::now()));
         self.shared.withdraw();
+        if let Some((profiler, since)) = waiting {
+            profiler.waited(since);
+        }
         let helper_panicked = self.shared.panicked.swap(false, Ordering::Relaxed);
         if let Err(panic) = own {
             resume_unwind(panic);

@@ -65,24 +65,28 @@ fn refactorize_allocates_nothing() {
             ..Machine::default()
         };
         let plan = FactorPlan::new(symbolic.clone(), &machine, &PlanOptions::default()).unwrap();
-        let (plan, team) = (Arc::new(plan), Arc::new(Team::new(threads)));
-        // A thread allocates when it starts: let all of them be there.
-        let here = AtomicUsize::new(0);
-        team.run(&|_| {
-            here.fetch_add(1, Ordering::Relaxed);
-            while here.load(Ordering::Relaxed) < team.size() {
-                std::thread::yield_now();
+        let plan = Arc::new(plan);
+        for team in [Team::new(threads), Team::profiled(threads)] {
+            // A thread allocates when it starts: let all of them be there.
+            let here = AtomicUsize::new(0);
+            team.run(&|_| {
+                here.fetch_add(1, Ordering::Relaxed);
+                while here.load(Ordering::Relaxed) < team.size() {
+                    std::thread::yield_now();
+                }
+            });
+            let team = Arc::new(team);
+            let control = Control::default();
+            let options = FactorOptions::default();
+            let mut f =
+                NumericFactor::factorize(plan.clone(), team, &a, &options, &control).unwrap();
+            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            for _ in 0..100 {
+                f.refactorize(&a, &control).unwrap();
             }
-        });
-        let control = Control::default();
-        let options = FactorOptions::default();
-        let mut f = NumericFactor::factorize(plan, team, &a, &options, &control).unwrap();
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
-        for _ in 0..100 {
-            f.refactorize(&a, &control).unwrap();
+            let made = ALLOCATIONS.load(Ordering::Relaxed) - before;
+            assert_eq!(made, 0, "{threads} threads");
         }
-        let made = ALLOCATIONS.load(Ordering::Relaxed) - before;
-        assert_eq!(made, 0, "{threads} threads");
     }
     assert!(
         ALLOCATIONS.load(Ordering::Relaxed) > 0,

@@ -5,7 +5,12 @@ use crate::machine::FrontRates;
 /// Operations to eliminate `npiv` pivots of a front with `nupd` rows below them: Σ over its columns
 /// of (entries of the column)², the count that CHOLMOD prints.
 pub fn front_flops(npiv: usize, nupd: usize) -> u128 {
-    let squares = |m: u128| m * (m + 1) * (2 * m + 1) / 6; // 1² + … + m²
+    // 1² + … + m², in 64 bits where they suffice: small fronts are many.
+    if npiv + nupd < 1 << 20 {
+        let squares = |m: u64| m * (m + 1) * (2 * m + 1) / 6;
+        return u128::from(squares((npiv + nupd) as u64) - squares(nupd as u64));
+    }
+    let squares = |m: u128| m * (m + 1) * (2 * m + 1) / 6;
     squares((npiv + nupd) as u128) - squares(nupd as u128)
 }
 
@@ -35,6 +40,10 @@ mod tests {
         assert_eq!(front_flops(0, 5), 0);
         assert_eq!(front_flops(1, 4), 25);
         assert_eq!(front_flops(3, 2), 25 + 16 + 9);
+        let sum = |p: usize, u: usize| (u as u128 + 1..=(p + u) as u128).map(|m| m * m).sum();
+        for (npiv, nupd) in [(100, (1 << 20) - 101), (100, (1 << 20) - 100)] {
+            assert_eq!(front_flops(npiv, nupd), sum(npiv, nupd));
+        }
         // No overflow where a front alone has 10^11 entries.
         assert!(front_flops(400_000, 0) > 2u128 * 10u128.pow(16));
     }

@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use tamarack_dense::{Isa, PanelRef, RowsAt, rhs_stride};
-use tamarack_numeric::{NumericFactor, Team, Value};
+use tamarack_numeric::{Activity, FrontId, NumericFactor, Phase, Span, Team, Value};
 use tamarack_sparse::Scalar;
 use tamarack_symbolic::SymbolicFactor;
 
@@ -53,11 +53,13 @@ pub fn solve<T: Value, X: Scalar>(
         return Ok(());
     }
     for columns in x.chunks_mut(n * workspace.chunk) {
+        let bytes = columns.len() * (size_of::<X>() + size_of::<T>()) + n * size_of::<u32>();
         let sweep = Sweep::new(factor, plan, workspace, columns.len() / n);
         let columns = Shared(columns.as_mut_ptr());
-        sweep.bring_in(columns);
+        let permute = |work: &dyn Fn()| factor.team().during(Phase::Permute, bytes as u64, work);
+        permute(&|| sweep.bring_in(columns));
         sweep.run();
-        sweep.bring_back(columns);
+        permute(&|| sweep.bring_back(columns));
     }
     Ok(())
 }
@@ -107,9 +109,11 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// Calls `copy(rows)` for all rows, in parts.
     fn for_rows(&self, copy: impl Fn(Range<usize>) + Sync) {
         let n = self.plan.n;
-        self.team().for_each(n.div_ceil(COPY_ROWS), |part, _| {
-            copy(part * COPY_ROWS..n.min((part + 1) * COPY_ROWS));
-        });
+        let share = Span::new(Activity::Share);
+        self.team()
+            .for_each_as(share, n.div_ceil(COPY_ROWS), |part, _| {
+                copy(part * COPY_ROWS..n.min((part + 1) * COPY_ROWS));
+            });
     }
 
     /// Permutes the user's columns into the workspace; columns that only fill vectors are zero.
@@ -165,10 +169,17 @@ impl<'a, T: Value> Sweep<'a, T> {
     }
 
     fn run(&self) {
-        let (team, trees) = (self.team(), &self.plan.trees);
-        team.for_each(trees.len(), |t, member| {
+        let bytes = self.factor.plan().factor_len() * size_of::<T>() as u64;
+        let team = self.team();
+        team.during(Phase::Forward, bytes, || self.forward());
+        team.during(Phase::Backward, bytes, || self.backward());
+    }
+
+    fn forward(&self) {
+        let trees = &self.plan.trees;
+        self.for_trees(|tree, member| {
             // SAFETY: subtrees have rows of x and of the accumulator of their own.
-            unsafe { self.forward_tree(&trees[t], member) };
+            unsafe { self.forward_tree(tree, member) };
         });
         for tree in trees {
             let rows = self.symbolic.rows(tree.root as usize);
@@ -176,18 +187,44 @@ impl<'a, T: Value> Sweep<'a, T> {
             unsafe { rows::scatter_add(self.x, rows, self.outer_row(tree, 0), self.stride) };
         }
         for &s in &self.plan.top {
-            // SAFETY: no other front is in work.
-            unsafe { self.forward_top(s as usize) };
+            self.noting_front(s, || {
+                // SAFETY: no other front is in work.
+                unsafe { self.forward_top(s as usize) }
+            });
         }
+    }
+
+    fn backward(&self) {
         for &s in self.plan.top.iter().rev() {
-            // SAFETY: as above.
-            unsafe { self.backward_top(s as usize) };
+            self.noting_front(s, || {
+                // SAFETY: no other front is in work.
+                unsafe { self.backward_top(s as usize) }
+            });
         }
-        team.for_each(trees.len(), |t, member| {
-            let tree = &trees[t];
+        self.for_trees(|tree, member| {
             // SAFETY: only rows of this subtree are written; those above are final.
             unsafe { self.backward_tree(tree, member) };
         });
+    }
+
+    /// Calls `body(tree, member)` for all subtrees, each as an event of its own.
+    fn for_trees(&self, body: impl Fn(&Tree, usize) + Sync) {
+        let (trees, team) = (&self.plan.trees, self.team());
+        team.for_each_as(Span::new(Activity::Share), trees.len(), |t, member| {
+            let tree = &trees[t];
+            let root = FrontId::new(tree.root as usize, 0, 0);
+            let fronts = tree.root - tree.first + 1;
+            let span = Span::of(Activity::Subtree, root);
+            team.noting(member, span, fronts, || body(tree, member));
+        });
+    }
+
+    /// Does a front above the subtrees as an event.
+    fn noting_front(&self, s: u32, work: impl FnOnce()) {
+        let s = s as usize;
+        let front = FrontId::new(s, self.symbolic.npiv(s), self.symbolic.nupd(s));
+        self.team()
+            .noting(0, Span::of(Activity::Front, front), 1, work);
     }
 
     fn panel(&self, s: usize) -> PanelRef<'a, T> {
@@ -308,8 +345,9 @@ impl<'a, T: Value> Sweep<'a, T> {
             let below = b * layout.block + layout.width(b)..layout.rows;
             let tasks = self.tasks(layout.width(b) * below.len());
             let tile = below.len().div_ceil(tasks.max(1)).next_multiple_of(8);
+            let share = Span::new(Activity::Share);
             self.team()
-                .for_each(below.len().div_ceil(tile.max(1)), |t, _| {
+                .for_each_as(share, below.len().div_ceil(tile.max(1)), |t, _| {
                     let from = below.start + t * tile;
                     let rows = from..below.end.min(from + tile);
                     // SAFETY: tiles are disjoint; the pivots of this block are final.
@@ -381,12 +419,14 @@ impl<'a, T: Value> Sweep<'a, T> {
             let below = layout.rows - columns.end;
             let tasks = self.tasks(columns.len() * below);
             let part = columns.len().div_ceil(tasks).next_multiple_of(TASK_COLUMNS);
-            self.team().for_each(columns.len().div_ceil(part), |t, _| {
-                let from = columns.start + t * part;
-                let mine = from..columns.end.min(from + part);
-                // SAFETY: parts are disjoint, and the rows below are final.
-                unsafe { panel.backward_columns(b, mine, w.at(0), self.stride) };
-            });
+            let parts = columns.len().div_ceil(part);
+            self.team()
+                .for_each_as(Span::new(Activity::Share), parts, |t, _| {
+                    let from = columns.start + t * part;
+                    let mine = from..columns.end.min(from + part);
+                    // SAFETY: parts are disjoint, and the rows below are final.
+                    unsafe { panel.backward_columns(b, mine, w.at(0), self.stride) };
+                });
             // SAFETY: no loop is running.
             unsafe { panel.backward_diagonal(b, w.at(0), self.stride) };
         }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use tamarack_numeric::{Control, Team};
+use tamarack_numeric::{Control, Profile, Profiler, Team};
 use tamarack_ordering::{Method, NdOptions, Workspace, order};
 use tamarack_plan::FactorPlan;
 use tamarack_sparse::{Pattern, SymmetricCsc};
@@ -182,10 +182,50 @@ impl Analysis {
         Factor::new(self, a, control)
     }
 
+    /// Where the time of factorizations and solves went since the analysis was made or this was
+    /// called last; `None` where [`Options::profile`] is false.
+    ///
+    /// Ask between calls; two factors that are used at the same time are booked as one.
+    ///
+    /// ```
+    /// use tamarack::{Analysis, Options, Phase, models};
+    ///
+    /// # fn main() -> Result<(), tamarack::Error> {
+    /// let a = "p2d5_100".parse::<models::Model>()?.generate::<f64>()?;
+    /// let mut options = Options::default();
+    /// options.profile = true;
+    /// let analysis = Analysis::new(a.pattern(), &options)?;
+    /// let mut factor = analysis.factorize(&a)?;
+    /// factor.solve(&mut vec![1.0; a.n()])?;
+    ///
+    /// let profile = analysis.take_profile().unwrap_or_default();
+    /// for class in profile.classes.iter().filter(|class| class.fronts > 0) {
+    ///     let rate = class.flops as f64 / class.factor_secs / 1e9;
+    ///     println!("from order {}: {rate:.1} GFLOP/s", class.smallest);
+    /// }
+    /// let forward = profile.phase(Phase::Forward);
+    /// println!("{} bytes in {} s", forward.bytes, forward.wall_secs);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn take_profile(&self) -> Option<Profile> {
+        let profiler = self
+            .team
+            .get()
+            .map(|team| team.profiler().map(Profiler::take));
+        profiler.unwrap_or_else(|| self.options.profile.then(Profile::default))
+    }
+
     /// The threads that work on its factors.
     pub(crate) fn team(&self) -> &Arc<Team> {
-        self.team
-            .get_or_init(|| Arc::new(Team::new(self.plan.threads())))
+        self.team.get_or_init(|| {
+            let threads = self.plan.threads();
+            Arc::new(if self.options.profile {
+                Team::profiled(threads)
+            } else {
+                Team::new(threads)
+            })
+        })
     }
 
     /// The analysis as bytes: fingerprint of the pattern, then the structure of the factor.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, Value};
+use tamarack_numeric::{Call, Control, FactorError, FactorOptions, NumericFactor, Team, Value};
 use tamarack_plan::{FactorPlan, Machine};
 use tamarack_solve::{
     FactorInverse, Inverse, MixedFactor, Outcome, RefineOptions, RefineReport, RefineWorkspace,
@@ -20,6 +20,7 @@ use crate::{Analysis, Error};
 pub struct Factor {
     kind: Kind,
     plan: Arc<FactorPlan>,
+    team: Arc<Team>,
     substitution: Substitution,
     refine: RefineOptions,
     /// Right-hand sides while answers are refined in their place.
@@ -67,21 +68,35 @@ impl Factor {
         a: &SymmetricCsc<f64>,
         control: &Control<'_>,
     ) -> Result<Self, Error> {
+        let team = analysis.team();
+        team.calling(Call::Factorize, || {
+            Self::made_by(team, analysis, a, control)
+        })
+    }
+
+    fn made_by(
+        team: &Arc<Team>,
+        analysis: &Analysis,
+        a: &SymmetricCsc<f64>,
+        control: &Control<'_>,
+    ) -> Result<Self, Error> {
         let options = analysis.options();
         let factor_options = FactorOptions {
             not_spd: options.on_not_spd,
         };
-        let (plan, team) = (analysis.plan().clone(), analysis.team().clone());
+        let (plan, team) = (analysis.plan(), || team.clone());
         let substitution = Substitution::new(plan.symbolic());
         let kind = match options.precision {
             Precision::F64 => {
-                let f = NumericFactor::factorize(plan.clone(), team, a, &factor_options, control)?;
+                let f =
+                    NumericFactor::factorize(plan.clone(), team(), a, &factor_options, control)?;
                 let workspace = SolveWorkspace::new(&f, &substitution, 1);
                 Kind::Double(f, workspace)
             }
             Precision::F32 => {
                 let a = a.cast();
-                let f = NumericFactor::factorize(plan.clone(), team, &a, &factor_options, control)?;
+                let f =
+                    NumericFactor::factorize(plan.clone(), team(), &a, &factor_options, control)?;
                 let workspace = SolveWorkspace::new(&f, &substitution, 1);
                 Kind::Single(f, workspace, a)
             }
@@ -91,13 +106,15 @@ impl Factor {
                     ..options.machine()
                 };
                 let options = &factor_options;
-                let f = MixedFactor::factorize(plan.clone(), &machine, team, a, options, control)?;
+                let f =
+                    MixedFactor::factorize(plan.clone(), &machine, team(), a, options, control)?;
                 Kind::Mixed(Box::new(f))
             }
         };
         Ok(Self {
             kind,
-            plan,
+            plan: plan.clone(),
+            team: team(),
             substitution,
             refine: options.refine,
             right: Vec::new(),
@@ -129,6 +146,11 @@ impl Factor {
         a: &SymmetricCsc<f64>,
         control: &Control<'_>,
     ) -> Result<(), Error> {
+        let team = self.team.clone();
+        team.calling(Call::Factorize, || self.renew(a, control))
+    }
+
+    fn renew(&mut self, a: &SymmetricCsc<f64>, control: &Control<'_>) -> Result<(), Error> {
         match &mut self.kind {
             Kind::Double(factor, _) => factor.refactorize(a, control)?,
             Kind::Mixed(factor) => factor.refactorize(a, control)?,
@@ -158,7 +180,9 @@ impl Factor {
     /// The length is no multiple of n, or the factor is stale.
     pub fn solve(&mut self, x: &mut [f64]) -> Result<(), Error> {
         let nrhs = self.right_hand_sides(x.len())?;
-        Ok(self.with_inverse(nrhs, |inverse| inverse.apply(x, nrhs))?)
+        let team = self.team.clone();
+        let work = || self.with_inverse(nrhs, |inverse| inverse.apply(x, nrhs));
+        Ok(team.calling(Call::Solve, work)?)
     }
 
     /// Solves `A x = b` in place and refines: `x` holds b, then the answers; `n × nrhs`,
@@ -171,6 +195,11 @@ impl Factor {
         a: &SymmetricCsc<f64>,
         x: &mut [f64],
     ) -> Result<SolveReport, Error> {
+        let team = self.team.clone();
+        team.calling(Call::Solve, || self.answer(a, x))
+    }
+
+    fn answer(&mut self, a: &SymmetricCsc<f64>, x: &mut [f64]) -> Result<SolveReport, Error> {
         let nrhs = self.right_hand_sides(x.len())?;
         if a.n() != self.substitution_n() {
             let (found, expected) = (a.n(), self.substitution_n());

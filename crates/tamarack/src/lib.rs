@@ -33,16 +33,21 @@
 mod analysis;
 mod error;
 mod factor;
+mod limits;
 mod machine;
 mod options;
 
 pub use analysis::{Analysis, AnalysisSecs};
 pub use error::{Error, ErrorKind};
 pub use factor::{Factor, SolveReport};
+pub use limits::Limits;
 pub use machine::{available_memory_bytes, available_threads, calibrate};
 pub use options::{Options, Ordering, Precision, Rates};
 
-pub use tamarack_numeric::{Cause, Control, NotPositiveDefinite, OnNotSpd, Progress};
+pub use tamarack_numeric::{
+    Activity, Call, Cause, ClassTime, Control, Event, FrontId, LaneTime, NotPositiveDefinite,
+    OnNotSpd, Phase, PhaseTime, Profile, Progress,
+};
 pub use tamarack_ordering::{AmdOptions, Method, MmdOptions, NdOptions};
 pub use tamarack_plan::{Bytes, FactorPlan, FrontRates, MemoryUse, Precision as PlanPrecision};
 pub use tamarack_solve::{ColumnReport, Outcome, RefineOptions, RefineReport, ResidualPrecision};

@@ -36,6 +36,10 @@ pub struct Options {
     pub rates: Rates,
     /// Amalgamation of supernodes.
     pub symbolic: SymbolicOptions,
+    /// Whether to book where the time of factorizations and solves goes:
+    /// [`Analysis::take_profile`](crate::Analysis::take_profile) hands it out. Costs less than 2 %
+    /// of the time and 0.7 MB for each thread.
+    pub profile: bool,
 }
 
 /// Rates of one thread in both precisions.

@@ -7,6 +7,7 @@ pub mod generate;
 pub mod gpu;
 pub mod info;
 pub mod plan;
+pub mod profile;
 pub mod report;
 pub mod solve;
 pub mod spy;

@@ -3,17 +3,18 @@
 use serde::Serialize;
 use tamarack::io::{DenseColumns, write_vectors};
 use tamarack::{
-    Analysis, Bytes, Control, Error, Factor, OnNotSpd, Options, Outcome, Progress,
+    Analysis, Bytes, Control, Error, Factor, Limits, OnNotSpd, Options, Outcome, Profile, Progress,
     ResidualPrecision, SolveReport, SymmetricCsc,
 };
 
 use crate::args::{PrecisionArg, RefineArg, SolveArgs};
+use crate::commands::profile::ProfileReport;
 use crate::commands::report::{AnalysisReport, MatrixReport, row};
 use crate::failure::Failure;
 use crate::out::secs;
 use crate::peak::Peak;
 use crate::progress::Talk;
-use crate::{input, interrupt, machine, out};
+use crate::{input, interrupt, machine, out, trace};
 
 #[derive(Debug, Serialize)]
 struct Report {
@@ -22,6 +23,8 @@ struct Report {
     factorize: FactorizeReport,
     solve: SolveTimes,
     accuracy: Accuracy,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<ProfileReport>,
 }
 
 #[derive(Debug, Serialize)]
@@ -75,6 +78,7 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let ordering = input::ordering(&args.ordering.ordering, n)?;
     let mut options = machine::options(&args.machine, ordering, talk);
     choose_refinement(args, &mut options);
+    options.profile = args.profile.is_some();
     let peak = Peak::begin();
     let activity = talk.spinner("analyzing");
     let analysis = Analysis::new(a.pattern(), &options)?;
@@ -87,6 +91,7 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let mut x = b.values.clone();
     let solved = factor.solve_refined(a, &mut x)?;
     let solve_secs = activity.done();
+    let profile = analysis.take_profile();
     let accuracy = measure(args, a, &b, &x, &mut factor, &solved)?;
     if let Some(path) = &args.output {
         let x = DenseColumns {
@@ -96,6 +101,7 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         };
         write_vectors(path, &x).map_err(Error::from)?;
     }
+    let profile = profile.map(|p| report_profile(args, &p, &analysis, talk));
     let plan = analysis.plan();
     let report = Report {
         matrix: MatrixReport::new(&loaded),
@@ -119,6 +125,7 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
                 .then(|| outcome(&solved.outcome)),
         },
         accuracy,
+        profile: profile.transpose()?,
     };
     if json {
         out::json(&report)?
@@ -133,6 +140,23 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         "the backward error {:.1e} is above the tolerance {:.1e}",
         accuracy.normwise_backward_error, accuracy.tolerance
     )))
+}
+
+/// Where the time went beside what the machine could do; writes the trace where that is asked for.
+fn report_profile(
+    args: &SolveArgs,
+    profile: &Profile,
+    analysis: &Analysis,
+    talk: Talk,
+) -> Result<ProfileReport, Failure> {
+    if let Some(Some(path)) = &args.profile {
+        trace::write(path, profile)?;
+    }
+    let activity = talk.spinner("measuring the machine's limits");
+    let plan = analysis.plan();
+    let limits = Limits::measure(plan.threads(), plan.precision());
+    activity.done();
+    Ok(ProfileReport::new(profile, &limits))
 }
 
 /// `A e`, for the all-ones solution.
@@ -291,6 +315,10 @@ impl Report {
         } else {
             "NOT solved to tolerance"
         };
-        text + &row("verdict", &format!("{verdict} ({:.1e})", a.tolerance))
+        text += &row("verdict", &format!("{verdict} ({:.1e})", a.tolerance));
+        text + &self
+            .profile
+            .as_ref()
+            .map_or(String::new(), ProfileReport::text)
     }
 }
