@@ -316,7 +316,14 @@ impl Profile {
 /// What was in a profiler.
 pub(super) struct Taken {
     pub totals: [Total; Phase::ALL.len()],
-    pub lanes: Vec<([LanePhase; Phase::ALL.len()], (Vec<Event>, u64))>,
+    pub lanes: Vec<TakenLane>,
+}
+
+/// What was in a lane.
+pub(super) struct TakenLane {
+    pub phases: [LanePhase; Phase::ALL.len()],
+    pub events: Vec<Event>,
+    pub dropped: u64,
 }
 
 impl Taken {
@@ -329,21 +336,21 @@ impl Taken {
                 wall_secs: secs(wall_ns),
                 bytes,
                 lanes: lanes
-                    .map(|(member, (lane, _))| lane_time(member, &lane[phase as usize], wall_ns))
+                    .map(|(member, lane)| lane_time(member, &lane.phases[phase as usize], wall_ns))
                     .collect(),
             }
         });
         Profile {
             phases: phases.collect(),
             classes: (0..CLASSES).map(|class| self.class(class)).collect(),
-            dropped_events: self.lanes.iter().map(|(_, (_, dropped))| dropped).sum(),
-            events: self.lanes.into_iter().map(|(_, (list, _))| list).collect(),
+            dropped_events: self.lanes.iter().map(|lane| lane.dropped).sum(),
+            events: self.lanes.into_iter().map(|lane| lane.events).collect(),
         }
     }
 
     fn class(&self, class: usize) -> ClassTime {
         let mut sum = Cell::default();
-        for phase in self.lanes.iter().flat_map(|(phases, _)| phases) {
+        for phase in self.lanes.iter().flat_map(|lane| &lane.phases) {
             sum.merge(&phase.classes[class]);
         }
         let [entries_secs, extend_add_secs, factor_secs] = sum.ns.map(secs);

@@ -171,8 +171,12 @@ impl Profiler {
         let totals = std::mem::take(&mut *lock(&self.totals));
         let lanes = self.lanes.iter().map(|lane| {
             let mut lane = lock(lane);
-            let phases = std::mem::take(&mut lane.phases);
-            (phases, lane.events.take())
+            let (events, dropped) = lane.events.take();
+            data::TakenLane {
+                phases: std::mem::take(&mut lane.phases),
+                events,
+                dropped,
+            }
         });
         data::Taken {
             totals,
