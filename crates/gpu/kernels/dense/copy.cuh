@@ -1,0 +1,21 @@
+// Copies from device memory into shared memory that run while a block computes (cp.async).
+#pragma once
+#include "common.cuh"
+
+__device__ __forceinline__ u32 shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
+
+// Copies 16 bytes to shared memory.
+__device__ __forceinline__ void copy16(u32 to, const void *from) {
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+
+// Copies `bytes` (0 to 16) of 16 to shared memory; the rest of the 16 becomes zero.
+__device__ __forceinline__ void copy16(u32 to, const void *from, u32 bytes) {
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+
+// Ends a group of copies.
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// Waits until at most N of this thread's latest groups are under way.
+template <int N> __device__ __forceinline__ void wait_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }

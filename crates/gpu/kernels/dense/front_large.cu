@@ -1,0 +1,189 @@
+// Partial Cholesky of fronts of any size in one launch: tiles of all fronts are tasks that wait for each
+// other on the device.
+//
+// Shapes: front: pivots + updates of any order; tile T x T, 128 or 64. A front's rows are cut into tiles of
+//         pivots (the last may be narrower) and tiles of update rows; task (i, j) computes tile (i, j).
+// Method: left-looking. A task gathers all earlier columns into its accumulators, as soon as each is
+//         finished, so a tile is read and written once and the inner dimension is as long as can be. Then a
+//         diagonal tile is factored and inverted, a tile below multiplied by the inverse; a tile of the
+//         update matrix is done.
+// Grid:   one block for each task. Blocks draw tickets, so tasks begin in the order of the list, in
+//         which every task stands behind those it waits for: no deadlock, however few blocks are resident.
+// Needs:  tickets and progress zero, status all ones before; 198 KiB or 68 KiB of shared memory.
+// Order:  every entry is one accumulator, columns ascending, whatever the schedule: bits repeat.
+// Ref:    Buttari, Langou, Kurzak, Dongarra 2009 for Cholesky as tasks on tiles.
+#define DEPTH64 4
+#include "dense/eliminate.cuh"
+#include "dense/front.cuh"
+#include "dense/tile.cuh"
+
+struct Task {
+    u32 front;
+    u16 row, column;
+};
+
+__device__ __forceinline__ u32 read_acquire(const u32 *p) {
+    u32 v;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+    return v;
+}
+
+__device__ __forceinline__ void write_release(u32 *p, u32 v) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+
+// How many column tiles of two row tiles are finished.
+template <int T> struct Progress {
+    const u32 *row, *column;
+    static constexpr bool ALWAYS = false;
+    __device__ __forceinline__ u32 tiles() const {
+        u32 n = read_acquire(row);
+        return row == column ? n : smaller(n, read_acquire(column));
+    }
+    __device__ __forceinline__ u32 look() const { return tiles() * (T / SLAB); }
+    __device__ __forceinline__ u32 wait(u32 slab) const {
+        u32 n;
+        while ((n = look()) <= slab) __nanosleep(20);
+        return n;
+    }
+};
+
+template <int T> __device__ __forceinline__ Operand row_tile(const Front &f, const f64 *panel, u32 tile) {
+    const u32 before = ceil_div(f.pivots, (u32)T);
+    const u32 row = tile < before ? tile * T : f.first_update + (tile - before) * T;
+    const u32 rows = tile < before ? f.pivots - tile * T : f.updates - (tile - before) * T;
+    return {panel + row, {f.panel_rows, NB}, smaller(rows, (u32)T)};
+}
+
+// Ends a task: what this block wrote is seen by whoever reads `counter` and finds `tiles`.
+__device__ __forceinline__ void publish(u32 *counter, u32 tiles) {
+    __syncthreads();
+    if (threadIdx.x == 0) write_release(counter, tiles); // of all threads' writes: the barrier orders them before
+}
+
+// Factors and inverts the tile in s, of which `pivots` columns are real; L goes to c, V to inverse.
+template <int T>
+__device__ __forceinline__ void diagonal_tile(f64 *s, f64 *corners, u32 pivots, f64 *c, u32 pitch, f64 *inverse, Status *status,
+                                              u32 first, u32 *counter, u32 tiles) {
+    constexpr u32 P = Shape<T>::PITCH;
+    eliminate_invert<T>(s, P, ceil_div(pivots, 8u) * 8, corners, status, first);
+    const u32 i = threadIdx.x % (T / 2) * 2; // two rows
+#pragma unroll 8
+    for (u32 j = threadIdx.x / (T / 2); j < T; j += 4) {
+        const f64 *at = i / 8 == j / 8 ? corners + 8 * j + i % 8 : i < j ? s + j * P + i : corners + 8 * T;
+        *(double2 *)(inverse + j * T + i) = *(const double2 *)at;
+    }
+    publish(counter, tiles); // nobody waits for L
+#pragma unroll 4
+    for (u32 j = threadIdx.x / (T / 2); j < pivots; j += 4) {
+        const double2 v = *(const double2 *)(s + j * P + i);
+        f64 *at = c + (u64)j * pitch + i;
+        if (i >= j && i + 1 < pivots) *(double2 *)at = v;
+        else if (i >= j && i < pivots) at[0] = v.x;
+        else if (i + 1 >= j && i + 1 < pivots) at[1] = v.y;
+    }
+}
+
+// X = S V for a tile S in s, into rows x columns at c: 32 columns at a time, each warp 16 rows. V is upper
+// triangular, so columns J .. J + 31 need rows up to J + 31.
+template <int T>
+__device__ __forceinline__ void solve_tile(const f64 *s, f64 *buffer, const f64 *inverse, f64 *c, u32 pitch, u32 rows, u32 columns) {
+    constexpr u32 P = Shape<T>::PITCH;
+    const u32 g = lane_id() / 4, t = lane_id() % 4, i = threadIdx.x / 32 * 16 + 2 * g;
+    auto group = [&](u32 n) {
+        f64 *to = buffer + n % 2 * 32 * P;
+        fetch<T>(to, inverse, T, 2 * n);
+        fetch<T>(to + 16 * P, inverse, T, 2 * n + 1);
+        commit_copies();
+    };
+    group(0);
+#pragma unroll
+    for (u32 n = 0; n < T / 32; n++) {
+        if (n + 1 < T / 32) group(n + 1), wait_copies<1>();
+        else wait_copies<0>();
+        __syncthreads();
+        f64 acc[4][4] = {};
+        const f64 *b = buffer + n % 2 * 32 * P + g * P + t, *a = s + t * P + i;
+#pragma unroll 4
+        for (u32 k = 0; k < 32 * (n + 1); k += 4) {
+            const double2 w = *(const double2 *)(a + k * P);
+#pragma unroll
+            for (int q = 0; q < 4; q++) mma_16x8x4(acc[q], w.x, w.y, b[8 * q * P + k]);
+        }
+#pragma unroll
+        for (int q = 0; q < 4; q++) {
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                const u32 j = 32 * n + 8 * q + 2 * t + h;
+                f64 *at = c + (u64)j * pitch + i;
+                if (j < columns) {
+                    if (i + 1 < rows) store_pair(at, acc[q][h], acc[q][2 + h]);
+                    else if (i < rows) at[0] = acc[q][h];
+                }
+            }
+        }
+        __syncthreads(); // before the buffer is filled again
+    }
+}
+
+template <int T>
+__device__ __forceinline__ void front_task(f64 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
+    extern __shared__ f64 shared[];
+    __shared__ u32 drawn;
+    if (threadIdx.x == 0) drawn = atomicAdd(tickets, 1);
+    __syncthreads();
+    const Task task = tasks[drawn];
+    const Front f = fronts[task.front];
+    const u32 before = ceil_div(f.pivots, (u32)T), i0 = task.row, j0 = task.column;
+    const bool final = j0 >= before, diagonal = i0 == j0;
+    f64 *panel = arena + f.panel;
+    const Operand a = row_tile<T>(f, panel, i0), b = row_tile<T>(f, panel, j0);
+    u32 *row_progress = progress + f.progress + i0;
+    const Progress<T> ready = {row_progress, progress + f.progress + j0};
+
+    const Layout layout = {final ? f.update_rows : f.panel_rows, NB};
+    const u32 column = (final ? j0 - before : j0) * T, pitch = layout.height(column / NB);
+    f64 *at = final ? arena + f.update + layout.at((i0 - before) * T, column) : panel + layout.at(a.base - panel, column);
+    const Target c = {at, pitch, a.rows, b.rows, diagonal};
+
+    Accumulators<T> acc; // the negative of what remains
+    accumulate<T>(acc, a, b, diagonal, final ? f.pivots : column, shared, ready, [&] {
+        if (final && f.fresh) clear(acc);
+        else c.template read<T>(acc, -1);
+    });
+    if (final) {
+        c.template write<T>(acc, -1);
+        return;
+    }
+    __syncthreads(); // the slabs have been read
+    for_each_pair(acc, [&](u32 i, u32 j, f64 &x, f64 &y) {
+        const bool real = j < b.rows;
+        const f64 first = i < a.rows && real && (!diagonal || i >= j) ? -x : 0; // eliminate needs zeros above
+        const f64 second = i + 1 < a.rows && real && (!diagonal || i + 1 >= j) ? -y : 0;
+        const bool one = diagonal && !real; // columns beyond the last pivot are those of the identity
+        *(double2 *)(shared + j * Shape<T>::PITCH + i) = {one && i == j ? 1.0 : first, one && i + 1 == j ? 1.0 : second};
+    });
+    f64 *inverse = arena + f.inverse + (u64)j0 * T * T;
+    if (diagonal) {
+        f64 *corners = shared + T * Shape<T>::PITCH;
+        for (u32 e = threadIdx.x; e < T * 8 + 2; e += Shape<T>::THREADS) corners[e] = e < T * 8 && e / 8 % 8 == e % 8; // beyond the last pivot
+        diagonal_tile<T>(shared, corners, b.rows, at, pitch, inverse, status + f.status, column, row_progress, j0 + 1);
+    } else {
+        if (threadIdx.x == 0) {
+            while (read_acquire(progress + f.progress + j0) <= j0) __nanosleep(20);
+        }
+        __syncthreads();
+        solve_tile<T>(shared, shared + T * Shape<T>::PITCH, inverse, at, pitch, a.rows, b.rows);
+        publish(row_progress, j0 + 1);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256, 1)
+dense_front_128(f64 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
+    front_task<128>(arena, fronts, tasks, tickets, progress, status);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3)
+dense_front_64(f64 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
+    front_task<64>(arena, fronts, tasks, tickets, progress, status);
+}
