@@ -26,6 +26,7 @@ mod cache;
 mod compile;
 mod copy;
 mod cubin;
+pub mod dense;
 mod device;
 mod driver;
 mod embedded;

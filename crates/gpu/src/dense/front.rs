@@ -1,0 +1,290 @@
+//! Partial Cholesky of fronts of any size in one launch; kernels in `dense/front_large.cu`.
+//!
+//! A front is the matrix `[A11 · ; A21 A22]` with `pivots` rows in `A11` and `updates` in `A22`. Its panel
+//! `[A11; A21]` becomes `[L11; L21]`, `L11 L11ᵀ = A11`, `L21 = A21 L11⁻ᵀ`; its update matrix becomes
+//! `A22 − L21 L21ᵀ`. All tiles of all fronts are tasks of one launch, in which they wait for each other on the device
+//! (Buttari, Langou, Kurzak, Dongarra 2009): the next diagonal tile is factored while the rest is updated,
+//! and there is no gap between steps. Left-looking: a tile is read and written once. Bits repeat.
+
+use super::order::{Grid, TileOf, front_tiles};
+use super::{Placed, Tile, shape};
+use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
+
+const PROGRAM: Program = Program::at("dense/front_large.cu");
+/// From this order on tiles of 128 are faster: 8192 takes 4.3 ms instead of 6.3, 4096 1.4 instead of 1.25.
+const LARGE_ORDER: u32 = 6000;
+
+/// How a front is kept: heights and lengths that follow from its numbers of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrontShape {
+    /// Stored height of the panel.
+    pub panel_height: u32,
+    /// Row of the panel in which the rows below the pivots begin: the pivots, rounded up to even.
+    pub first_update: u32,
+    /// Stored height of the update matrix.
+    pub update_height: u32,
+    /// Elements of the panel.
+    pub panel_len: u64,
+    /// Elements of the update matrix.
+    pub update_len: u64,
+}
+
+impl FrontShape {
+    /// The shape of a front.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] for more than 2³¹ rows.
+    pub fn new(pivots: u32, updates: u32) -> Result<Self, GpuError> {
+        let rows = u64::from(pivots) + u64::from(updates);
+        if rows >= 1 << 31 {
+            return Err(shape("rows of a front", rows, 1 << 31));
+        }
+        let first_update = pivots.next_multiple_of(2);
+        let update_height = updates.next_multiple_of(2);
+        let panel_height = first_update + update_height;
+        let even = |len: u64| len.next_multiple_of(2);
+        Ok(Self {
+            panel_height,
+            first_update,
+            update_height,
+            panel_len: even(Placed::packed(0, panel_height).len(pivots)),
+            update_len: even(Placed::packed(0, update_height).len(updates)),
+        })
+    }
+}
+
+/// A front in an arena. Places are in elements, and even.
+#[derive(Debug, Clone, Copy)]
+pub struct Front {
+    /// Pivot columns.
+    pub pivots: u32,
+    /// Rows below them.
+    pub updates: u32,
+    /// Where the panel stands: packed block columns, of the shape's height.
+    pub panel: u64,
+    /// Where the update matrix stands: packed block columns, of the shape's height.
+    pub update: u64,
+    /// Where the inverses of the diagonal tiles go, [`Fronts::inverse_len`] elements: tile after tile `L⁻ᵀ`,
+    /// column-major, zero below the diagonal. Not used by [`SmallFronts`](super::SmallFronts).
+    pub inverse: u64,
+    /// The update matrix is taken as zero, and not read.
+    pub fresh: bool,
+}
+
+/// Laid out as the kernels' `Front`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Data {
+    panel: u64,
+    update: u64,
+    inverse: u64,
+    pivots: u32,
+    updates: u32,
+    panel_height: u32,
+    first_update: u32,
+    update_height: u32,
+    progress: u32,
+    fresh: u32,
+    status: u32,
+}
+
+// SAFETY: numbers without padding.
+unsafe impl crate::Element for Data {}
+
+impl Front {
+    /// Checks the places; returns what the kernel wants, and the end in the arena of all but the inverses.
+    pub(super) fn data(&self, progress: u32, status: u32) -> Result<(Data, u64), GpuError> {
+        let own = FrontShape::new(self.pivots, self.updates)?;
+        let (pivots, updates) = (self.pivots, self.updates);
+        let panel = Placed::packed(self.panel, own.panel_height);
+        let update = Placed::packed(self.update, own.update_height);
+        let end = panel.check("panel of a front", own.panel_height, pivots)?;
+        let end = end.max(update.check("update matrix of a front", updates, updates)?);
+        if !self.inverse.is_multiple_of(2) {
+            return Err(shape(
+                "place of inverses, which must be even",
+                self.inverse,
+                2,
+            ));
+        }
+        let data = Data {
+            panel: self.panel,
+            update: self.update,
+            inverse: self.inverse,
+            pivots,
+            updates,
+            panel_height: own.panel_height,
+            first_update: own.first_update,
+            update_height: own.update_height,
+            progress,
+            fresh: self.fresh.into(),
+            status,
+        };
+        Ok((data, end))
+    }
+}
+
+/// Why a front is not positive definite: its first pivot that is not a positive finite normal number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BadPivot {
+    /// Number of the front in its list.
+    pub front: usize,
+    /// Pivot column of the front, from 0.
+    pub pivot: u32,
+    /// What stood on the diagonal when its turn came.
+    pub value: f64,
+}
+
+/// What a list of fronts writes about its pivots: for each front the first bad pivot, or all ones, and its value.
+pub(super) fn bad_pivots(words: &[[u64; 2]]) -> Vec<BadPivot> {
+    let found = words.iter().enumerate().filter(|(_, w)| w[0] != u64::MAX);
+    found
+        .map(|(front, w)| BadPivot {
+            front,
+            pivot: w[0] as u32, // below the front's pivots
+            value: f64::from_bits(w[1]),
+        })
+        .collect()
+}
+
+/// A list of fronts of any size, ready to be launched.
+pub struct Fronts {
+    kernel: Kernel,
+    shape: Launch,
+    fronts: DeviceBuffer<Data>,
+    tasks: DeviceBuffer<TileOf>,
+    /// Counters of finished tiles of all fronts, then the ticket.
+    progress: DeviceBuffer<u32>,
+    status: DeviceBuffer<[u64; 2]>,
+    needs: u64,
+    tile: Tile,
+}
+
+impl Fronts {
+    /// The tile that suits a list: the large one if the largest front is large.
+    #[must_use]
+    pub fn tile_for(gpu: &Gpu, largest_order: u32) -> Tile {
+        let wanted = if largest_order >= LARGE_ORDER {
+            Tile::T128
+        } else {
+            Tile::T64
+        };
+        Tile::on(wanted, gpu, shared_bytes(Tile::T128))
+    }
+
+    /// Elements that the inverses of a front's diagonal tiles take.
+    #[must_use]
+    pub fn inverse_len(tile: Tile, pivots: u32) -> u64 {
+        u64::from(pivots.div_ceil(tile.size())) * u64::from(tile.size() * tile.size())
+    }
+
+    /// Checks and uploads the list; `tile` as [`tile_for`](Self::tile_for) says.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] for fronts that cannot be addressed, or a tile that the device has no shared memory
+    /// for; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
+    pub fn new(gpu: &Gpu, stream: &Stream, fronts: &[Front], tile: Tile) -> Result<Self, GpuError> {
+        let (bytes, have) = (shared_bytes(tile), gpu.info().shared_per_block_bytes);
+        if bytes > have {
+            return Err(shape("shared memory of a tile", bytes.into(), have.into()));
+        }
+        let (mut data, mut grids, mut needs, mut progress) = (Vec::new(), Vec::new(), 0, 0_u32);
+        for (number, front) in (0_u32..).zip(fronts) {
+            let (d, end) = front.data(progress, number)?;
+            let inverses = Self::inverse_len(tile, front.pivots);
+            let inverses = front.inverse.saturating_add(inverses);
+            needs = inverses.max(end).max(needs);
+            let pivots = front.pivots.div_ceil(tile.size());
+            let rows = pivots + front.updates.div_ceil(tile.size());
+            if rows > u32::from(u16::MAX) {
+                return Err(shape("tiles of a front", rows.into(), u16::MAX.into()));
+            }
+            progress = progress
+                .checked_add(rows)
+                .ok_or_else(|| shape("tiles of a list", u32::MAX.into(), u32::MAX.into()))?;
+            grids.push(Grid { pivots, rows });
+            data.push(d);
+        }
+        let mut tasks = Vec::new();
+        front_tiles(&grids, |problem, row, column| {
+            // below 65,536, as just checked
+            let (row, column) = (row as u16, column as u16);
+            tasks.push(TileOf {
+                problem,
+                row,
+                column,
+            });
+        });
+        let blocks = u32::try_from(tasks.len())
+            .map_err(|_| shape("tiles of a list", tasks.len() as u64, u32::MAX.into()))?;
+        let name = match tile {
+            Tile::T64 => "dense_front_64",
+            Tile::T128 => "dense_front_128",
+        };
+        let mut status = gpu.alloc(fronts.len())?;
+        stream.fill_bytes(&mut status, 0xFF)?;
+        Ok(Self {
+            kernel: gpu.load(&PROGRAM)?.kernel(name)?,
+            shape: Launch::new(blocks, tile.threads()).shared(bytes),
+            fronts: stream.to_device(gpu, &data)?,
+            tasks: stream.to_device(gpu, &tasks)?,
+            progress: gpu.alloc(progress as usize + 1)?,
+            status,
+            needs,
+            tile,
+        })
+    }
+
+    /// The tile that is used.
+    #[must_use]
+    pub fn tile(&self) -> Tile {
+        self.tile
+    }
+
+    /// Enqueues the partial factorization of all fronts of the list.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] for an arena that ends before a front does; a failing driver call.
+    pub fn launch<'a>(
+        &mut self,
+        stream: &Stream,
+        arena: impl Into<DeviceViewMut<'a, f64>>,
+    ) -> Result<(), GpuError> {
+        let arena = arena.into();
+        if (arena.len() as u64) < self.needs {
+            return Err(shape("arena of fronts", self.needs, arena.len() as u64));
+        }
+        stream.fill_bytes(&mut self.progress, 0)?;
+        stream.fill_bytes(&mut self.status, 0xFF)?;
+        let ticket = self.progress.ptr().add(self.progress.len() as u64 - 1);
+        // SAFETY: the arguments of both kernels; all fronts end within the arena, tasks name fronts of the list and
+        // tiles within them, each behind those it waits for; counters and status were just cleared.
+        unsafe {
+            self.kernel.launch(
+                stream,
+                self.shape,
+                &[
+                    &arena.ptr(),
+                    &self.fronts.ptr(),
+                    &self.tasks.ptr(),
+                    &ticket,
+                    &self.progress.ptr(),
+                    &self.status.ptr(),
+                ],
+            )
+        }
+    }
+
+    /// Waits for the stream; the first bad pivot of every front that has one.
+    ///
+    /// # Errors
+    /// What went wrong on the stream.
+    pub fn bad_pivots(&self, stream: &Stream) -> Result<Vec<BadPivot>, GpuError> {
+        Ok(bad_pivots(&stream.to_host(&self.status)?))
+    }
+}
+
+/// A tile, and two groups of 32 columns of an inverse; the copy pipeline needs no more than that.
+const fn shared_bytes(tile: Tile) -> u32 {
+    (tile.size() + 64) * tile.column_bytes()
+}

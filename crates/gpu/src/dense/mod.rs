@@ -1,0 +1,36 @@
+//! Dense kernels on symmetric matrices in packed block columns: products, and partial Cholesky of fronts.
+//!
+//! Everything is batched over a work list: many problems of different sizes, one launch. A list is made
+//! once, on the host, checked and uploaded; launching it allocates nothing, waits for nothing, and can be
+//! captured into a graph. All operands of a list stand in one device array, the *arena*, at places that
+//! the caller chose: even places, and even stored heights, so that every column is aligned to 16 bytes.
+//!
+//! | object | what it does |
+//! |---|---|
+//! | [`Products`] | `C ← βC ± A Bᵀ`; SYRK into packed block columns |
+//! | [`Fronts`] | partial Cholesky of fronts of any size, all in one launch |
+//! | [`SmallFronts`] | partial Cholesky of fronts that fit into shared memory, one block each |
+//!
+//! Bits repeat: every entry is accumulated by one thread in a fixed order, whatever the schedule.
+//! Operands of one list must not overlap, other than `A` and `B`: what is computed is then undefined.
+
+mod front;
+mod layout;
+mod order;
+mod product;
+mod small;
+#[cfg(test)]
+mod tests;
+
+pub use front::{BadPivot, Front, FrontShape, Fronts};
+pub use layout::{BLOCK, Placed};
+pub use order::Tile;
+pub use product::{Product, Products};
+pub use small::SmallFronts;
+
+use crate::GpuError;
+
+/// The error of an operand that does not fit.
+pub(crate) fn shape(what: &'static str, got: u64, have: u64) -> GpuError {
+    GpuError::Shape { what, got, have }
+}

@@ -1,0 +1,227 @@
+//! Products `C ← βC ± A Bᵀ` of many sizes in one launch; kernels in `dense/product.cu`.
+//!
+//! f64 on tensor cores. An entry is one accumulator over the columns of A in ascending order, so the
+//! bits depend on the operands alone. Cost: 2·rows·columns·inner operations (SYRK: half), A and B read once for
+//! each tile column and row, C read (unless β = 0) and written once.
+
+use super::order::{TileOf, product_tiles};
+use super::{Placed, Tile, shape};
+use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
+
+const PROGRAM: Program = Program::at("dense/product.cu");
+/// Stages of the copy pipeline (as in `tile.cuh`), each with 16 columns of two operands.
+const STAGES: u32 = 4;
+
+/// One product. `A` is `rows × inner`, `B` `columns × inner`, `C` `rows × columns`.
+#[derive(Debug, Clone, Copy)]
+pub struct Product {
+    /// A.
+    pub a: Placed,
+    /// B; for `lower` the same as A.
+    pub b: Placed,
+    /// C.
+    pub c: Placed,
+    /// Rows of A and C.
+    pub rows: u32,
+    /// Rows of B, columns of C.
+    pub columns: u32,
+    /// Columns of A and B.
+    pub inner: u32,
+    /// The factor of C; with 0, C is written without being read.
+    pub beta: f64,
+    /// Take the product off rather than add it.
+    pub subtract: bool,
+    /// Only entries on and below the diagonal of a square C are touched.
+    pub lower: bool,
+}
+
+impl Product {
+    /// The symmetric update `C ← βC − A Aᵀ` of order `order`, lower half.
+    #[must_use]
+    pub const fn syrk(a: Placed, c: Placed, order: u32, inner: u32, beta: f64) -> Self {
+        Self {
+            a,
+            b: a,
+            c,
+            rows: order,
+            columns: order,
+            inner,
+            beta,
+            subtract: true,
+            lower: true,
+        }
+    }
+
+    /// Checks the operands; returns the end of what is touched in the arena.
+    fn check(&self) -> Result<u64, GpuError> {
+        if self.lower && (self.rows != self.columns || self.a != self.b) {
+            let (rows, columns) = (self.rows.into(), self.columns.into());
+            return Err(shape("operands of a symmetric update", rows, columns));
+        }
+        if self.c.packed && !self.lower {
+            let columns = self.columns.into();
+            return Err(shape(
+                "packed result of a product that is not symmetric",
+                columns,
+                0,
+            ));
+        }
+        let a = self.a.check("rows of A", self.rows, self.inner)?;
+        let b = self.b.check("rows of B", self.columns, self.inner)?;
+        let c = self.c.check("rows of C", self.rows, self.columns)?;
+        Ok(a.max(b).max(c))
+    }
+
+    fn flags(&self) -> u32 {
+        u32::from(self.lower)
+            | u32::from(self.subtract) << 1
+            | u32::from(self.a.packed) << 2
+            | u32::from(self.b.packed) << 3
+            | u32::from(self.c.packed) << 4
+    }
+}
+
+/// Laid out as the kernel's `Product`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Data {
+    a: u64,
+    b: u64,
+    c: u64,
+    beta: f64,
+    heights: [u32; 3],
+    rows: u32,
+    columns: u32,
+    inner: u32,
+    flags: u32,
+    unused: u32,
+}
+
+// SAFETY: numbers without padding.
+unsafe impl crate::Element for Data {}
+
+/// A list of products, ready to be launched.
+pub struct Products {
+    kernel: Kernel,
+    shape: Launch,
+    problems: DeviceBuffer<Data>,
+    items: DeviceBuffer<TileOf>,
+    /// Elements that the arena must have.
+    needs: u64,
+    tile: Tile,
+}
+
+impl Products {
+    /// Checks and uploads the list. Without a `tile` the faster one is chosen.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] for operands that do not fit, or more than 65,535 tiles in a row or column;
+    /// [`GpuError::OutOfMemory`]; as [`Gpu::load`].
+    pub fn new(
+        gpu: &Gpu,
+        stream: &Stream,
+        products: &[Product],
+        tile: Option<Tile>,
+    ) -> Result<Self, GpuError> {
+        let shared = |tile: Tile| STAGES * 2 * 16 * tile.column_bytes();
+        let wanted = tile.unwrap_or_else(|| choose(gpu, products));
+        let tile = Tile::on(wanted, gpu, shared(Tile::T128));
+        let (mut needs, mut data, mut items) = (0, Vec::new(), Vec::new());
+        for (problem, p) in (0_u32..).zip(products) {
+            needs = needs.max(p.check()?);
+            data.push(Data {
+                a: p.a.at,
+                b: p.b.at,
+                c: p.c.at,
+                beta: p.beta,
+                heights: [p.a.height, p.b.height, p.c.height],
+                rows: p.rows,
+                columns: p.columns,
+                inner: p.inner,
+                flags: p.flags(),
+                unused: 0,
+            });
+            let (rows, columns) = (
+                p.rows.div_ceil(tile.size()),
+                p.columns.div_ceil(tile.size()),
+            );
+            if rows.max(columns) > u32::from(u16::MAX) {
+                let rows = rows.max(columns);
+                return Err(shape("tiles of a product", rows.into(), u16::MAX.into()));
+            }
+            product_tiles(rows, columns, p.lower, |row, column| {
+                // below 65,536, as just checked
+                let (row, column) = (row as u16, column as u16);
+                items.push(TileOf {
+                    problem,
+                    row,
+                    column,
+                });
+            });
+        }
+        let blocks = u32::try_from(items.len())
+            .map_err(|_| shape("tiles of a list", items.len() as u64, u32::MAX.into()))?;
+        let name = match tile {
+            Tile::T64 => "dense_product_64",
+            Tile::T128 => "dense_product_128",
+        };
+        Ok(Self {
+            kernel: gpu.load(&PROGRAM)?.kernel(name)?,
+            shape: Launch::new(blocks, tile.threads()).shared(shared(tile)),
+            problems: stream.to_device(gpu, &data)?,
+            items: stream.to_device(gpu, &items)?,
+            needs,
+            tile,
+        })
+    }
+
+    /// The tile that is used.
+    #[must_use]
+    pub fn tile(&self) -> Tile {
+        self.tile
+    }
+
+    /// Enqueues all products of the list.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] for an arena that ends before an operand does; a failing driver call.
+    pub fn launch<'a>(
+        &self,
+        stream: &Stream,
+        arena: impl Into<DeviceViewMut<'a, f64>>,
+    ) -> Result<(), GpuError> {
+        let arena = arena.into();
+        if (arena.len() as u64) < self.needs {
+            return Err(shape("arena of products", self.needs, arena.len() as u64));
+        }
+        // SAFETY: the arguments of both kernels; all operands end within the arena, and the items name
+        // problems of the list and tiles within them.
+        unsafe {
+            self.kernel.launch(
+                stream,
+                self.shape,
+                &[&arena.ptr(), &self.problems.ptr(), &self.items.ptr()],
+            )
+        }
+    }
+}
+
+/// The large tile where there are enough of them to fill the device several times and the inner dimension
+/// is long enough to hide that a multiprocessor has only one at a time.
+fn choose(gpu: &Gpu, products: &[Product]) -> Tile {
+    let (mut tiles, mut long) = (0, 0);
+    for p in products {
+        let all = u64::from(p.rows.div_ceil(128)) * u64::from(p.columns.div_ceil(128));
+        let own = if p.lower { all / 2 } else { all };
+        tiles += own;
+        if p.inner >= if p.lower { 2048 } else { 512 } {
+            long += own;
+        }
+    }
+    let enough = tiles >= 4 * u64::from(gpu.info().multiprocessors);
+    if enough && 2 * long > tiles {
+        Tile::T128
+    } else {
+        Tile::T64
+    }
+}

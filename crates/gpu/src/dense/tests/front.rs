@@ -1,0 +1,305 @@
+//! Partial Cholesky, of small and large fronts.
+
+use super::super::{BadPivot, Front, FrontShape, Fronts, Placed, SmallFronts, Tile};
+use super::{Random, compare};
+use crate::testing;
+
+/// Fronts in an arena, with the places of their entries.
+struct Arena {
+    fronts: Vec<Front>,
+    values: Vec<f64>,
+}
+
+impl Arena {
+    /// Positive definite fronts of the given pivots and updates; those of `fresh` have no update matrix yet.
+    fn new(sizes: &[(u32, u32, bool)], inverse: impl Fn(u32) -> u64) -> Self {
+        let (mut fronts, mut end) = (Vec::new(), 0);
+        for &(pivots, updates, fresh) in sizes {
+            let shape = FrontShape::new(pivots, updates).unwrap();
+            let panel = end;
+            let update = panel + shape.panel_len;
+            let inverse_at = update + shape.update_len;
+            end = inverse_at + inverse(pivots);
+            fronts.push(Front {
+                pivots,
+                updates,
+                panel,
+                update,
+                inverse: inverse_at,
+                fresh,
+            });
+        }
+        let mut arena = Self {
+            fronts,
+            values: Random(11).fill(end),
+        };
+        for (f, size) in sizes.iter().enumerate() {
+            let order = size.0 + size.1;
+            for i in 0..order {
+                let place = arena.place(f, i, i);
+                arena.values[place] = f64::from(order) + 1.0;
+            }
+        }
+        arena
+    }
+
+    /// Where entry (i, j) of front `f` stands.
+    fn place(&self, f: usize, i: u32, j: u32) -> usize {
+        let front = &self.fronts[f];
+        let shape = FrontShape::new(front.pivots, front.updates).unwrap();
+        let place = if j < front.pivots {
+            let row = if i < front.pivots {
+                i
+            } else {
+                i - front.pivots + shape.first_update
+            };
+            Placed::packed(front.panel, shape.panel_height).index(row, j)
+        } else {
+            let update = Placed::packed(front.update, shape.update_height);
+            update.index(i - front.pivots, j - front.pivots)
+        };
+        place as usize
+    }
+
+    /// Eliminates on the host; marks the places of all entries, and poisons those that must not be read.
+    fn host(&mut self) -> (Vec<f64>, Vec<bool>) {
+        let mut want = self.values.clone();
+        let mut owned = vec![false; want.len()];
+        for f in 0..self.fronts.len() {
+            let Front {
+                pivots,
+                updates,
+                fresh,
+                ..
+            } = self.fronts[f];
+            let order = pivots + updates;
+            for j in 0..order {
+                for i in j..order {
+                    let place = self.place(f, i, j);
+                    owned[place] = true;
+                    if fresh && j >= pivots {
+                        (want[place], self.values[place]) = (0.0, f64::NAN);
+                    }
+                }
+            }
+            for k in 0..pivots {
+                let root = want[self.place(f, k, k)].sqrt();
+                for i in k..order {
+                    want[self.place(f, i, k)] /= root;
+                }
+                want[self.place(f, k, k)] = root;
+                for j in k + 1..order {
+                    let l = want[self.place(f, j, k)];
+                    for i in j..order {
+                        want[self.place(f, i, j)] -= want[self.place(f, i, k)] * l;
+                    }
+                }
+            }
+        }
+        (want, owned)
+    }
+}
+
+/// Which kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum By {
+    Small,
+    Tasks(Tile),
+}
+
+/// Runs the fronts; returns the arena and what was said of pivots.
+fn run(by: By, arena: &Arena) -> Option<(Vec<f64>, Vec<BadPivot>)> {
+    let gpu = testing::gpu()?;
+    let stream = gpu.stream().unwrap();
+    let mut device = stream.to_device(gpu, &arena.values).unwrap();
+    let bad = match by {
+        By::Small => {
+            let mut list = SmallFronts::new(gpu, &stream, &arena.fronts).unwrap();
+            list.launch(&stream, &mut device).unwrap();
+            list.bad_pivots(&stream).unwrap()
+        }
+        By::Tasks(tile) => {
+            let mut list = Fronts::new(gpu, &stream, &arena.fronts, tile).unwrap();
+            list.launch(&stream, &mut device).unwrap();
+            list.bad_pivots(&stream).unwrap()
+        }
+    };
+    Some((stream.to_host(&device).unwrap(), bad))
+}
+
+fn inverse_len(by: By) -> impl Fn(u32) -> u64 {
+    move |pivots| match by {
+        By::Small => 0,
+        By::Tasks(tile) => Fronts::inverse_len(tile, pivots),
+    }
+}
+
+/// Runs fronts of these sizes and compares with the host, inverses included.
+fn check(by: By, sizes: &[(u32, u32, bool)]) {
+    let mut arena = Arena::new(sizes, inverse_len(by));
+    let (want, owned) = arena.host();
+    let Some((mut got, bad)) = run(by, &arena) else {
+        return;
+    };
+    assert_eq!(bad, [], "{by:?} {sizes:?}");
+    let (again, _) = run(by, &arena).unwrap();
+    assert!(
+        got.iter()
+            .zip(&again)
+            .all(|(x, y)| x.to_bits() == y.to_bits())
+    );
+    for (f, size) in sizes.iter().enumerate() {
+        if let By::Tasks(tile) = by {
+            check_inverse(&arena, f, tile.size(), &want, &got);
+        }
+        let inverse = arena.fronts[f].inverse as usize;
+        let len = inverse_len(by)(size.0) as usize;
+        got[inverse..inverse + len].copy_from_slice(&arena.values[inverse..inverse + len]);
+    }
+    let what = format!("{by:?} {sizes:?}");
+    let mut untouched = arena.values.clone();
+    for (place, &w) in want.iter().enumerate().filter(|(p, _)| owned[*p]) {
+        untouched[place] = w;
+    }
+    compare(&what, &got, &untouched, |i| owned[i], 1e-12);
+}
+
+/// L V = I for every diagonal tile.
+fn check_inverse(arena: &Arena, f: usize, tile: u32, l: &[f64], got: &[f64]) {
+    let Front {
+        pivots, inverse, ..
+    } = arena.fronts[f];
+    for (n, begin) in (0..pivots).step_by(tile as usize).enumerate() {
+        let size = tile.min(pivots - begin);
+        let v = |i: u32, j: u32| {
+            let at = inverse + u64::from(tile * tile) * n as u64 + u64::from(j * tile + i);
+            got[at as usize]
+        };
+        for i in 0..size {
+            for j in 0..size {
+                let entry = |k: u32| l[arena.place(f, begin + i, begin + k)] * v(j, k);
+                let sum: f64 = (0..=i).map(entry).sum();
+                let unit = if i == j { 1.0 } else { 0.0 };
+                assert!(
+                    (sum - unit).abs() < 1e-13,
+                    "inverse of tile {n}: {i}, {j}: {sum}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn small_fronts_are_those_of_the_host() {
+    let mut sizes = vec![(0, 3, false), (0, 0, false)];
+    for pivots in [1, 2, 7, 8, 9, 16, 17, 31, 32, 61, 100, 120] {
+        for updates in [0, 1, 3, 8, 15, 16, 31, 33, 60] {
+            if SmallFronts::padded_order(pivots, updates) <= 104 {
+                sizes.push((pivots, updates, (pivots + updates) % 3 == 0));
+            }
+        }
+    }
+    check(By::Small, &sizes);
+}
+
+#[test]
+fn large_fronts_are_those_of_the_host() {
+    for tile in [Tile::T64, Tile::T128] {
+        let by = By::Tasks(tile);
+        let t = tile.size();
+        for pivots in [1, 9, t - 1, t, t + 1, 2 * t + 3, 307] {
+            let sizes =
+                [0, 1, t - 1, t + 1, 130].map(|updates| (pivots, updates, updates % 2 == 0));
+            check(by, &sizes);
+        }
+        check(
+            by,
+            &[
+                (0, 70, false),
+                (3, 0, false),
+                (0, 0, false),
+                (130, 77, true),
+                (1, 1, false),
+            ],
+        );
+    }
+}
+
+#[test]
+fn the_first_bad_pivot_of_each_front_is_reported() {
+    for by in [By::Small, By::Tasks(Tile::T64), By::Tasks(Tile::T128)] {
+        let sizes = [
+            (20, 9, false),
+            (9, 0, false),
+            (61, 30, false),
+            (40, 3, true),
+        ];
+        for (value, at) in [
+            (-2.0, 13),
+            (0.0, 8),
+            (f64::NAN, 3),
+            (f64::INFINITY, 17),
+            (1e-310, 0),
+        ] {
+            let mut arena = Arena::new(&sizes, inverse_len(by));
+            let mut bad = Vec::new();
+            for front in [0, 2, 3] {
+                for pivot in [at, at + 2] {
+                    // a column of its own, so that nothing is taken off the pivot
+                    for k in 0..pivot {
+                        let place = arena.place(front, pivot, k);
+                        arena.values[place] = 0.0;
+                    }
+                    let place = arena.place(front, pivot, pivot);
+                    arena.values[place] = value;
+                }
+                bad.push((front, at));
+            }
+            let Some((got, said)) = run(by, &arena) else {
+                return;
+            };
+            let places: Vec<_> = said.iter().map(|b| (b.front, b.pivot)).collect();
+            assert_eq!(places, bad, "{by:?} {value}");
+            assert!(
+                said.iter().all(|b| b.value.to_bits() == value.to_bits()),
+                "{said:?}"
+            );
+            assert!(got[arena.place(1, 8, 8)] > 0.0); // the other front is not harmed
+        }
+    }
+}
+
+#[test]
+fn fronts_that_do_not_fit_are_errors() {
+    let Some(gpu) = testing::gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    let mut arena = Arena::new(&[(70, 70, false)], |_| 0);
+    arena.fronts[0].inverse = 0;
+    assert!(
+        SmallFronts::new(
+            gpu,
+            &stream,
+            &[Front {
+                updates: 1000,
+                ..arena.fronts[0]
+            }]
+        )
+        .is_err()
+    );
+    assert!(
+        Fronts::new(
+            gpu,
+            &stream,
+            &[Front {
+                panel: 1,
+                ..arena.fronts[0]
+            }],
+            Tile::T64
+        )
+        .is_err()
+    );
+    let mut list = Fronts::new(gpu, &stream, &arena.fronts, Tile::T64).unwrap();
+    let mut small = gpu.alloc::<f64>(100).unwrap();
+    assert!(list.launch(&stream, &mut small).is_err());
+    assert!(FrontShape::new(1 << 31, 5).is_err());
+}

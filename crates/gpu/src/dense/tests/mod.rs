@@ -1,0 +1,53 @@
+//! Dense kernels against the host; skipped visibly without a GPU.
+
+mod front;
+mod product;
+
+use super::Placed;
+
+/// Numbers in −1..1 from a seed (Marsaglia 2003).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+
+    fn fill(&mut self, n: u64) -> Vec<f64> {
+        (0..n).map(|_| self.next()).collect()
+    }
+}
+
+/// Compares arenas: `owned` entries within `tolerance` of `want` (bit for bit if neither is a number), all others
+/// untouched.
+fn compare(what: &str, got: &[f64], want: &[f64], owned: impl Fn(usize) -> bool, tolerance: f64) {
+    assert_eq!(got.len(), want.len());
+    for (i, (&g, &w)) in got.iter().zip(want).enumerate() {
+        if owned(i) {
+            let close = (g - w).abs() <= tolerance || g.is_nan() && w.is_nan() || g == w;
+            assert!(close, "{what}: entry {i} is {g}, not {w}");
+        } else {
+            assert_eq!(g.to_bits(), w.to_bits(), "{what}: entry {i} was touched");
+        }
+    }
+}
+
+#[test]
+fn entries_of_packed_block_columns_have_their_own_places() {
+    for (height, columns) in [(2, 1), (130, 130), (128, 128), (300, 257), (514, 129)] {
+        let matrix = Placed::packed(0, height);
+        let mut next = 0;
+        for column in 0..columns {
+            for row in column / 128 * 128..height {
+                assert_eq!(matrix.index(row, column), next);
+                next += 1;
+            }
+        }
+        assert_eq!(matrix.len(columns), next);
+    }
+    let plain = Placed::plain(10, 6);
+    assert_eq!((plain.index(2, 200), plain.len(3)), (10 + 1200 + 2, 18));
+}

@@ -1,0 +1,213 @@
+//! Products and symmetric updates.
+
+use super::super::{Placed, Product, Products, Tile};
+use super::{Random, compare};
+use crate::testing;
+
+/// A product with its operands behind each other in an arena, and the arena.
+fn problem(p: Problem, random: &mut Random) -> (Product, Vec<f64>) {
+    let even = |n: u32| n.next_multiple_of(2);
+    let mut end = 0;
+    let mut place = |height: u32, columns: u32, packed: bool, skip: u32| {
+        let mut placed = Placed {
+            at: end,
+            height,
+            packed,
+        };
+        end = (end + placed.len(columns)).next_multiple_of(2);
+        placed.at += u64::from(skip); // the lower rows of a taller matrix
+        placed
+    };
+    let above = p.inner.saturating_sub(1) / 128 * 128 + 2;
+    let skip = if p.packed { above } else { 0 };
+    let a = place(even(p.rows) + skip.max(2), p.inner, p.packed, skip);
+    let b = if p.lower {
+        a
+    } else {
+        place(even(p.columns) + 4, p.inner, false, 0)
+    };
+    let c = place(even(p.rows) + 2, p.columns, p.lower, 0);
+    let product = Product {
+        a,
+        b,
+        c,
+        rows: p.rows,
+        columns: p.columns,
+        inner: p.inner,
+        beta: p.beta,
+        subtract: p.subtract,
+        lower: p.lower,
+    };
+    (product, random.fill(end))
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Problem {
+    rows: u32,
+    columns: u32,
+    inner: u32,
+    lower: bool,
+    packed: bool,
+    subtract: bool,
+    beta: f64,
+}
+
+/// The product on the host, in `arena`; calls `touch` with every place of C.
+fn host(p: &Product, arena: &mut [f64], mut touch: impl FnMut(usize)) {
+    for j in 0..p.columns {
+        for i in if p.lower { j } else { 0 }..p.rows {
+            let at = |m: &Placed, r, c| arena[m.index(r, c) as usize];
+            let sum: f64 = (0..p.inner).map(|k| at(&p.a, i, k) * at(&p.b, j, k)).sum();
+            let place = p.c.index(i, j) as usize;
+            let old = if p.beta == 0.0 {
+                0.0
+            } else {
+                p.beta * arena[place]
+            };
+            arena[place] = if p.subtract { old - sum } else { old + sum };
+            touch(place);
+        }
+    }
+}
+
+/// Runs a list of products and compares with the host.
+fn check(list: &[(Product, Vec<f64>)], tile: Tile) {
+    let Some(gpu) = testing::gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    let (mut arena, mut products) = (Vec::new(), Vec::new());
+    for (product, own) in list {
+        let start = arena.len() as u64;
+        let mut p = *product;
+        (p.a.at, p.b.at, p.c.at) = (p.a.at + start, p.b.at + start, p.c.at + start);
+        arena.extend_from_slice(own);
+        products.push(p);
+    }
+    let mut want = arena.clone();
+    let mut touched = vec![false; arena.len()];
+    for p in &products {
+        host(p, &mut want, |place| {
+            touched[place] = true;
+            if p.beta == 0.0 {
+                arena[place] = f64::NAN; // must not be read
+            }
+        });
+    }
+    let mut device = stream.to_device(gpu, &arena).unwrap();
+    let list = Products::new(gpu, &stream, &products, Some(tile)).unwrap();
+    list.launch(&stream, &mut device).unwrap();
+    let got = stream.to_host(&device).unwrap();
+    let inner = products.iter().map(|p| p.inner).max().unwrap_or(0);
+    let tolerance = 1e-15 * f64::from(inner + 4);
+    compare(
+        &format!("{tile:?} {:?}", products[0]),
+        &got,
+        &want,
+        |i| touched[i],
+        tolerance,
+    );
+    // bits repeat
+    let mut again = stream.to_device(gpu, &arena).unwrap();
+    list.launch(&stream, &mut again).unwrap();
+    let again = stream.to_host(&again).unwrap();
+    assert!(
+        got.iter()
+            .zip(&again)
+            .all(|(x, y)| x.to_bits() == y.to_bits())
+    );
+}
+
+#[test]
+fn products_of_many_sizes_are_those_of_the_host() {
+    let mut random = Random(7);
+    for tile in [Tile::T64, Tile::T128] {
+        let t = tile.size();
+        let mut list = Vec::new();
+        for (n, rows) in [0, 1, t - 1, t, t + 1, 263].into_iter().enumerate() {
+            for (m, inner) in [0, 1, 15, 16, 17, 131, 307].into_iter().enumerate() {
+                for lower in [false, true] {
+                    let p = Problem {
+                        rows,
+                        columns: if lower { rows } else { [1, t, 67][m % 3] },
+                        inner,
+                        lower,
+                        packed: (n + m) % 2 == 0,
+                        subtract: m % 2 == 0,
+                        beta: [1.0, 0.0, -0.5][(n + 2 * m) % 3],
+                    };
+                    list.push(problem(p, &mut random));
+                }
+            }
+        }
+        check(&list, tile);
+    }
+}
+
+#[test]
+fn a_nan_stays_in_its_row_and_column() {
+    let Some(gpu) = testing::gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    let p = Problem {
+        rows: 150,
+        columns: 150,
+        inner: 40,
+        lower: true,
+        packed: false,
+        subtract: true,
+        beta: 1.0,
+    };
+    for bad in [f64::NAN, f64::INFINITY] {
+        let (product, mut arena) = problem(p, &mut Random(3));
+        arena[product.a.index(70, 9) as usize] = bad;
+        let mut device = stream.to_device(gpu, &arena).unwrap();
+        let list = Products::new(gpu, &stream, &[product], None).unwrap();
+        list.launch(&stream, &mut device).unwrap();
+        let got = stream.to_host(&device).unwrap();
+        for j in 0..150 {
+            for i in j..150 {
+                let finite = got[product.c.index(i, j) as usize].is_finite();
+                assert_eq!(finite, i != 70 && j != 70, "entry {i}, {j} with {bad}");
+            }
+        }
+    }
+}
+
+#[test]
+fn operands_that_do_not_fit_are_errors() {
+    let Some(gpu) = testing::gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    let a = Placed::plain(0, 10);
+    let good = Product::syrk(a, Placed::packed(100, 10), 10, 10, 1.0);
+    let wrong = [
+        Product { rows: 11, ..good },
+        Product {
+            a: Placed::plain(1, 10),
+            b: Placed::plain(1, 10),
+            ..good
+        },
+        Product {
+            a: Placed::plain(0, 9),
+            b: Placed::plain(0, 9),
+            ..good
+        },
+        Product {
+            c: Placed::packed(0, 8),
+            ..good
+        },
+        Product {
+            lower: false,
+            ..good
+        },
+        Product {
+            b: Placed::plain(50, 10),
+            ..good
+        },
+    ];
+    for p in wrong {
+        assert!(Products::new(gpu, &stream, &[p], None).is_err(), "{p:?}");
+    }
+    let list = Products::new(gpu, &stream, &[good], None).unwrap();
+    let mut small = gpu.alloc::<f64>(199).unwrap();
+    assert!(list.launch(&stream, &mut small).is_err());
+    let none = Products::new(gpu, &stream, &[], None).unwrap();
+    none.launch(&stream, &mut small).unwrap();
+}
