@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sha2::{Digest, Sha256};
 
@@ -53,15 +54,18 @@ impl Key {
 }
 
 /// A folder of compiled programs.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Cache {
     folder: PathBuf,
+    /// Whether it was said that nothing can be kept: once is enough.
+    said: AtomicBool,
 }
 
 impl Cache {
     pub fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_path_buf(),
+            said: AtomicBool::new(false),
         }
     }
 
@@ -109,8 +113,11 @@ impl Cache {
     /// Keeps a compiled program. Where that is not possible, it is compiled again next time.
     pub fn put(&self, key: &Key, version: (u32, u32), binary: &Binary) {
         let path = self.folder.join(key.file(version));
-        if let Err(error) = write_whole(&self.folder, &path, &encode(binary)) {
-            tracing::warn!("{}: {error}; compiled kernels are not kept", path.display());
+        if let Err(error) = write_whole(&self.folder, &path, &encode(binary))
+            && !self.said.swap(true, Ordering::Relaxed)
+        {
+            let folder = self.folder.display();
+            tracing::warn!("{folder}: {error}; compiled kernels are not kept");
         }
     }
 }
