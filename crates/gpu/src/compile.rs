@@ -317,10 +317,26 @@ mod tests {
         let absent = Path::new("/nonexistent/libnvrtc.so");
         let without = Compiler::new(Some(absent), Some(folder.path()));
         assert_eq!(without.get(&program, ARCH).unwrap().code, made.code);
-        let nothing = Compiler::new(Some(absent), None);
-        assert_eq!(
-            nothing.get(&program, ARCH).is_ok(),
-            cfg!(feature = "embedded")
-        );
+    }
+
+    #[test]
+    fn without_nvrtc_what_is_embedded_serves() {
+        let absent = Path::new("/nonexistent/libnvrtc.so");
+        let compiler = Compiler::new(Some(absent), None);
+        let program = Program::at("selftest.cu");
+        for (arch, head) in [
+            ("sm_80", "\x7fELF"),
+            ("sm_86", "\x7fELF"),
+            ("sm_90a", "\x7fELF"),
+            ("sm_110a", "//"),
+        ] {
+            let code = match compiler.get(&program, arch.parse().unwrap()) {
+                Ok(binary) => binary.code,
+                Err(GpuError::NoNvrtc { .. }) => Vec::new(),
+                Err(other) => panic!("{arch}: {other}"),
+            };
+            let served = code.starts_with(head.as_bytes());
+            assert_eq!(served, cfg!(feature = "embedded"), "{arch}");
+        }
     }
 }

@@ -73,3 +73,28 @@ fn the_cache_gives_back_what_was_put_and_refuses_damage() {
     std::fs::write(&path, b"tamarack").unwrap();
     assert_eq!(store.get(&key, (13, 0)), None);
 }
+
+#[test]
+fn a_later_card_runs_ptx() {
+    let (Some(gpu), Some(compiler)) = (testing::gpu(), testing::compiler()) else {
+        return;
+    };
+    if compiler.version().unwrap() > gpu.info().driver_version {
+        // The driver need not know this NVRTC's PTX.
+        return;
+    }
+    let binary = compiler
+        .compile(&SELFTEST, "compute_80".parse().unwrap())
+        .unwrap();
+    let module = Module::new(gpu.context().clone(), SELFTEST.path(), binary).unwrap();
+    let stream = gpu.stream().unwrap();
+    let x = stream.to_device(gpu, &[1.0, 2.0]).unwrap();
+    let y = stream.to_device(gpu, &[3.0, 4.0]).unwrap();
+    let kernel = module.kernel("selftest_axpy").unwrap();
+    // SAFETY: the arguments are those of `selftest_axpy`; the buffers outlive the copy below.
+    unsafe {
+        let args: [&dyn Arg; 4] = [&2_u64, &10.0_f64, &x.ptr(), &y.ptr()];
+        kernel.launch(&stream, Launch::new(1, 32), &args).unwrap();
+    }
+    assert_eq!(stream.to_host(&y).unwrap(), [13.0, 24.0]);
+}
