@@ -1,0 +1,115 @@
+//! `dissect [-m METHOD] [-t THREADS] [-r RUNS] STEM...`: an ordering against another one that is kept.
+//!
+//! Reads `STEM.bin` (`i64` n and nnz, `i64` column offsets, `i32` rows; lower triangle with diagonal:
+//! what `order_pattern` writes) and, where they are, `STEM.metis` (`i32` elimination order) and
+//! `STEM.secs` (its processor seconds). Prints nnz(L), flops and processor seconds (wall seconds with
+//! several threads), and the ratios.
+
+use std::error::Error;
+use std::time::Instant;
+
+use tamarack_ordering::{Method, Workspace, order};
+use tamarack_sparse::{Pattern, Permutation};
+use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+fn main() -> Result<()> {
+    let (mut method, mut threads, mut runs) = ("nd".to_owned(), 1, 1);
+    let mut stems = Vec::new();
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or("an option lacks its value");
+        match arg.as_str() {
+            "-m" => method = value()?,
+            "-t" => threads = value()?.parse()?,
+            "-r" => runs = value()?.parse()?,
+            _ => stems.push(arg),
+        }
+    }
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()?;
+    let method: Method = method.parse()?;
+    let mut ratios = [(0.0f64, 0u32); 2];
+    println!("| matrix | n | nnz(L) | ratio | flops | ratio | secs | ratio |");
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|");
+    for stem in &stems {
+        let pattern = read_pattern(&format!("{stem}.bin"))?;
+        let mut ws = Workspace::new();
+        let mut secs = f64::INFINITY;
+        let mut found = Permutation::identity(0);
+        for _ in 0..runs {
+            let (wall, cpu) = (Instant::now(), processor_secs());
+            found = pool.install(|| order(&pattern, &method, &mut ws))?;
+            let spent = match threads {
+                1 => processor_secs() - cpu,
+                _ => wall.elapsed().as_secs_f64(),
+            };
+            secs = secs.min(spent);
+        }
+        let (nnz, flops) = counts(&pattern, &found)?;
+        let (other_nnz, other_flops) = match std::fs::read(format!("{stem}.metis")) {
+            Ok(bytes) => counts(&pattern, &Permutation::from_elimination_order(&words(&bytes))?)?,
+            Err(_) => (f64::NAN, f64::NAN),
+        };
+        let other_secs: f64 = match std::fs::read_to_string(format!("{stem}.secs")) {
+            Ok(text) => text.trim().parse()?,
+            Err(_) => f64::NAN,
+        };
+        for (sum, ratio) in ratios
+            .iter_mut()
+            .zip([flops / other_flops, secs / other_secs])
+        {
+            if ratio.is_finite() {
+                *sum = (sum.0 + ratio.ln(), sum.1 + 1);
+            }
+        }
+        println!(
+            "| {} | {} | {nnz:.4e} | {:.3} | {flops:.4e} | {:.3} | {secs:.3} | {:.2} |",
+            stem.rsplit('/').next().unwrap_or(stem),
+            pattern.n(),
+            nnz / other_nnz,
+            flops / other_flops,
+            secs / other_secs
+        );
+    }
+    let [flops, secs] = ratios.map(|(sum, count)| (sum / f64::from(count)).exp());
+    println!("geometric means: flops {flops:.3}, seconds {secs:.3}");
+    Ok(())
+}
+
+/// nnz(L) and Σ (entries of a column)².
+fn counts(pattern: &Pattern, permutation: &Permutation) -> Result<(f64, f64)> {
+    let options = SymbolicOptions { amalgamation: None };
+    let factor = SymbolicFactor::analyze(pattern, permutation, &options)?;
+    let stats = factor.stats();
+    Ok((stats.nnz_l as f64, stats.flops as f64))
+}
+
+/// Processor seconds of this process.
+fn processor_secs() -> f64 {
+    let mut t = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `t` is a valid place for the result.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut t) };
+    t.tv_sec as f64 + 1e-9 * t.tv_nsec as f64
+}
+
+fn words(bytes: &[u8]) -> Vec<u32> {
+    let words = bytes.chunks_exact(4);
+    words
+        .map(|w| u32::from_ne_bytes([w[0], w[1], w[2], w[3]]))
+        .collect()
+}
+
+fn read_pattern(path: &str) -> Result<Pattern> {
+    let bytes = std::fs::read(path)?;
+    let (heads, _) = bytes.as_chunks::<8>();
+    let n = u64::from_ne_bytes(*heads.first().ok_or("short file")?) as usize;
+    let ptr = heads.get(2..n + 3).ok_or("short file")?;
+    let ptr: Vec<u64> = ptr.iter().map(|&w| u64::from_ne_bytes(w)).collect();
+    Ok(Pattern::lower(n, &ptr, &words(&bytes[8 * (n + 3)..]))?)
+}
