@@ -56,6 +56,11 @@ impl Graph {
         Ok(Self { offsets, adjacency })
     }
 
+    /// Offsets (length n + 1, from 0) and adjacency.
+    pub(crate) fn into_parts(self) -> (Vec<u64>, Vec<u32>) {
+        (self.offsets, self.adjacency)
+    }
+
     /// Number of vertices.
     pub fn n(&self) -> usize {
         self.offsets.len() - 1

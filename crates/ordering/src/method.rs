@@ -113,7 +113,7 @@ pub fn order(
             finish(ws)?;
         }
         Method::NestedDissection(options) => {
-            nd::order(&Graph::from_pattern(pattern)?, options, &mut ws.order)?;
+            nd::order(Graph::from_pattern(pattern)?, options, &mut ws.order)?;
         }
     }
     Permutation::from_elimination_order(&ws.order).map_err(|_| OrderingError::Internal)

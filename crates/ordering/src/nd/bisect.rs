@@ -1,152 +1,247 @@
-//! Multilevel vertex bisection: coarsen, separate the coarsest graph, project and refine.
+//! Multilevel vertex bisection: coarsen, separate the coarsest graph, project and refine
+//! (Hendrickson and Rothberg 1998).
 
+use crate::mindeg::NONE;
 use crate::nd::NdOptions;
-use crate::nd::coarsen::coarsen;
+use crate::nd::board::{SEPARATOR, Sides};
+use crate::nd::coarsen::Coarsener;
 use crate::nd::graph::Weighted;
 use crate::nd::random::mix;
-use crate::nd::refine::{Refiner, SEPARATOR, Separation};
+use crate::nd::refine::Refiner;
 
-/// Levels of coarsening before the multilevel search is run several times, and above how many
-/// vertices it is: the coarse graph is so much smaller that the tries cost less than the rest.
-const COMMON_LEVELS: usize = 4;
-const SEVERAL: usize = 5000;
+/// A partition into two sides and a separator; no edge joins the sides.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Separation {
+    /// 0, 1 or [`SEPARATOR`] for each vertex.
+    pub(crate) side: Vec<u8>,
+    /// Weight of the two sides and of the separator.
+    pub(crate) weight: [u64; 3],
+    /// The separator's vertices.
+    pub(crate) separator: Vec<u32>,
+}
 
-/// A small, balanced vertex separator of `graph`; time near linear in its edges.
-pub(crate) fn bisect(
-    graph: &Weighted,
-    options: &NdOptions,
-    refiner: &mut Refiner,
-    seed: u64,
-) -> Separation {
-    if graph.n() < SEVERAL {
-        return multilevel(graph, options, refiner, seed);
-    }
-    let limit = side_limit(graph, options);
-    let common = Hierarchy::new(graph, options, COMMON_LEVELS, seed);
-    let coarse = common.coarsest(graph);
-    let mut best: Option<Separation> = None;
-    for k in 0..options.tries.max(1) {
-        let found = multilevel(coarse, options, refiner, mix(seed ^ u64::from(k) << 32));
-        if best
-            .as_ref()
-            .is_none_or(|b| found.cost(limit) < b.cost(limit))
-        {
-            best = Some(found);
+/// Memory of bisections, reused.
+#[derive(Default)]
+pub(crate) struct Bisector {
+    pub(crate) refiner: Refiner,
+    coarsener: Coarsener,
+    /// Graphs and maps not in use.
+    levels: Vec<Level>,
+    separations: Vec<Separation>,
+    slots: Vec<u32>,
+    scratch: Vec<u8>,
+    queue: Vec<u32>,
+}
+
+/// A coarser graph, with the map from the vertices of the one before.
+#[derive(Default)]
+pub(crate) struct Level {
+    pub(crate) graph: Weighted,
+    pub(crate) map: Vec<u32>,
+}
+
+impl Bisector {
+    /// A small separator of `graph` that leaves two sides of about the same weight; time near
+    /// linear in its edges.
+    pub(crate) fn bisect(&mut self, graph: &Weighted, options: &NdOptions, seed: u64) -> Separation {
+        let goal = options.goal(graph.total);
+        self.slots.resize(self.slots.len().max(graph.n()), NONE);
+        let several = graph.n() >= options.several;
+        let common = self.hierarchy(graph, options, if several { options.common } else { 0 }, seed);
+        let coarse = coarsest(&common, graph);
+        let mut best = self.separations.pop().unwrap_or_default();
+        best.side.clear();
+        let tries = if several { options.tries } else { options.small_tries };
+        for k in 0..tries.max(1) {
+            let found = self.multilevel(coarse, options, mix(seed ^ u64::from(k) << 32));
+            if best.side.is_empty() || goal.cost(&found.weight) < goal.cost(&best.weight) {
+                let worse = std::mem::replace(&mut best, found);
+                self.separations.push(worse);
+            } else {
+                self.separations.push(found);
+            }
         }
+        self.project(graph, common, &mut best, options);
+        best
     }
-    common.project(graph, best.unwrap_or_default(), options, refiner)
-}
 
-/// One run from `graph` down to the coarsest graph and back.
-fn multilevel(
-    graph: &Weighted,
-    options: &NdOptions,
-    refiner: &mut Refiner,
-    seed: u64,
-) -> Separation {
-    let hierarchy = Hierarchy::new(graph, options, usize::MAX, seed);
-    let separation = initial(hierarchy.coarsest(graph), options, refiner, seed);
-    hierarchy.project(graph, separation, options, refiner)
-}
+    /// Gives back the memory of a separation.
+    pub(crate) fn recycle(&mut self, separation: Separation) {
+        self.separations.push(separation);
+    }
 
-/// Largest weight of a side.
-fn side_limit(graph: &Weighted, options: &NdOptions) -> u64 {
-    (graph.total as f64 * 0.5 * options.imbalance) as u64
-}
+    /// One run from `graph` down to the coarsest graph and back.
+    fn multilevel(&mut self, graph: &Weighted, options: &NdOptions, seed: u64) -> Separation {
+        let levels = self.hierarchy(graph, options, usize::MAX, seed);
+        let mut separation = self.initial(coarsest(&levels, graph), options, seed);
+        self.project(graph, levels, &mut separation, options);
+        separation
+    }
 
-/// Coarser and coarser graphs, each with the map from the vertices of the one before.
-struct Hierarchy(Vec<(Weighted, Vec<u32>)>);
-
-impl Hierarchy {
-    /// At most `levels` levels below `graph`; fewer where it is small or does not shrink.
-    fn new(graph: &Weighted, options: &NdOptions, levels: usize, seed: u64) -> Self {
+    /// At most `most` levels below `graph`; fewer where it is small or does not shrink.
+    fn hierarchy(
+        &mut self,
+        graph: &Weighted,
+        options: &NdOptions,
+        most: usize,
+        seed: u64,
+    ) -> Vec<Level> {
         let heaviest = (1.5 * graph.total as f64 / options.coarsest as f64).max(1.0) as u64;
-        let mut hierarchy = Self(Vec::new());
-        while hierarchy.0.len() < levels {
-            let last = hierarchy.coarsest(graph);
+        let mut levels: Vec<Level> = Vec::new();
+        while levels.len() < most {
+            let last = coarsest(&levels, graph);
             if last.n() <= options.coarsest {
                 break;
             }
-            let (coarse, map) = coarsen(last, heaviest, mix(seed + hierarchy.0.len() as u64));
-            if coarse.n() as f64 > 0.95 * last.n() as f64 {
+            let mut next = self.levels.pop().unwrap_or_default();
+            let seed = mix(seed.wrapping_add(levels.len() as u64));
+            self.coarsener
+                .coarsen(last, heaviest, seed, &mut next.graph, &mut next.map);
+            if next.graph.n() as f64 > 0.95 * last.n() as f64 {
+                self.levels.push(next);
                 break;
             }
-            hierarchy.0.push((coarse, map));
+            levels.push(next);
         }
-        hierarchy
-    }
-
-    fn coarsest<'a>(&'a self, graph: &'a Weighted) -> &'a Weighted {
-        self.0.last().map_or(graph, |(coarse, _)| coarse)
+        levels
     }
 
     /// Takes a separation of the coarsest graph up to `graph`, refining it on every level.
     fn project(
-        mut self,
+        &mut self,
         graph: &Weighted,
-        mut separation: Separation,
+        mut levels: Vec<Level>,
+        s: &mut Separation,
         options: &NdOptions,
-        refiner: &mut Refiner,
-    ) -> Separation {
-        let limit = side_limit(graph, options);
-        while let Some((_, map)) = self.0.pop() {
-            let fine = self.coarsest(graph);
-            let side = map.iter().map(|&c| separation.side[c as usize]).collect();
-            separation = Separation::new(fine, side);
-            refiner.refine(fine, &mut separation, limit, options.passes);
-        }
-        separation
-    }
-}
-
-/// The best of several separations grown breadth-first from random vertices.
-fn initial(graph: &Weighted, options: &NdOptions, refiner: &mut Refiner, seed: u64) -> Separation {
-    let limit = side_limit(graph, options);
-    let mut best: Option<Separation> = None;
-    for k in 0..options.starts.max(1) {
-        let start = (mix(seed ^ mix(u64::from(k))) % graph.n().max(1) as u64) as u32;
-        let mut separation = Separation::new(graph, grow(graph, start));
-        refiner.refine(graph, &mut separation, limit, options.passes);
-        if best
-            .as_ref()
-            .is_none_or(|b| separation.cost(limit) < b.cost(limit))
-        {
-            best = Some(separation);
-        }
-    }
-    best.unwrap_or_default()
-}
-
-/// Sides from a breadth-first search that stops at half of the weight; the vertices of the rest
-/// that touch it are the separator.
-fn grow(graph: &Weighted, start: u32) -> Vec<u8> {
-    let n = graph.n();
-    let mut side = vec![1u8; n];
-    let mut queue = Vec::with_capacity(n);
-    let (mut weight, mut k) = (0, 0);
-    let mut reached = vec![false; n];
-    let mut roots = (0..n as u32).map(|v| ((u64::from(start) + u64::from(v)) % n as u64) as u32);
-    while 2 * weight < graph.total {
-        if k == queue.len() {
-            let Some(root) = roots.find(|&v| !reached[v as usize]) else {
-                break;
+    ) {
+        while let Some(level) = levels.pop() {
+            let fine = coarsest(&levels, graph);
+            self.scratch.clear();
+            s.separator.clear();
+            for (v, &c) in level.map.iter().enumerate() {
+                let side = s.side[c as usize];
+                self.scratch.push(side);
+                if side == SEPARATOR {
+                    s.separator.push(v as u32);
+                }
+            }
+            std::mem::swap(&mut s.side, &mut self.scratch);
+            self.levels.push(level);
+            self.refiner.left.clear();
+            let goal = options.goal(fine.total);
+            let mut board = Sides {
+                side: &mut s.side,
+                slots: &mut self.slots,
             };
-            reached[root as usize] = true;
-            queue.push(root);
+            self.refiner.refine(
+                fine,
+                &mut board,
+                &mut s.separator,
+                &mut s.weight,
+                goal,
+                options.passes,
+            );
         }
-        let v = queue[k];
-        k += 1;
-        side[v as usize] = 0;
-        weight += u64::from(graph.weights[v as usize]);
-        for &u in graph.neighbors(v) {
-            if !std::mem::replace(&mut reached[u as usize], true) {
-                queue.push(u);
+    }
+
+    /// The best of several separations grown from random vertices.
+    fn initial(&mut self, graph: &Weighted, options: &NdOptions, seed: u64) -> Separation {
+        let goal = options.goal(graph.total);
+        let mut best = self.separations.pop().unwrap_or_default();
+        best.side.clear();
+        let mut trial = self.separations.pop().unwrap_or_default();
+        for k in 0..options.starts.max(1) {
+            let start = (mix(seed ^ mix(u64::from(k))) % graph.n().max(1) as u64) as u32;
+            trial.side.clear();
+            trial.side.resize(graph.n(), 1);
+            let mut board = Sides {
+                side: &mut trial.side,
+                slots: &mut self.slots,
+            };
+            let (separator, weight) = (&mut trial.separator, &mut trial.weight);
+            if k % 2 == 0 {
+                let far = last_reached(graph, start, &mut self.queue, &mut self.scratch);
+                let end = last_reached(graph, far, &mut self.queue, &mut self.scratch);
+                let from = if k % 4 == 0 { far } else { end };
+                last_reached(graph, from, &mut self.queue, &mut self.scratch);
+                take_half(graph, &self.queue, board.side, separator, weight);
+            } else {
+                self.refiner
+                    .grow(graph, &mut board, separator, weight, goal, start);
+            }
+            self.refiner
+                .refine(graph, &mut board, separator, weight, goal, options.passes);
+            if best.side.is_empty() || goal.cost(&trial.weight) < goal.cost(&best.weight) {
+                std::mem::swap(&mut best, &mut trial);
             }
         }
+        self.separations.push(trial);
+        best
     }
-    // What was reached and not taken is just the outer boundary.
-    for &v in &queue[k..] {
-        side[v as usize] = SEPARATOR;
+}
+
+fn coarsest<'a>(levels: &'a [Level], graph: &'a Weighted) -> &'a Weighted {
+    levels.last().map_or(graph, |level| &level.graph)
+}
+
+/// Breadth-first search from `start`, then from other components' first vertices: fills `queue` and
+/// returns the last vertex of the component of `start`.
+fn last_reached(graph: &Weighted, start: u32, queue: &mut Vec<u32>, reached: &mut Vec<u8>) -> u32 {
+    let n = graph.n();
+    reached.clear();
+    reached.resize(n, 0);
+    queue.clear();
+    let (mut k, mut last) = (0, start);
+    for root in std::iter::once(start).chain(0..n as u32) {
+        if std::mem::replace(&mut reached[root as usize], 1) == 1 {
+            continue;
+        }
+        queue.push(root);
+        while k < queue.len() {
+            for &u in graph.neighbors(queue[k]) {
+                if std::mem::replace(&mut reached[u as usize], 1) == 0 {
+                    queue.push(u);
+                }
+            }
+            k += 1;
+        }
+        if root == start {
+            last = queue[k - 1];
+        }
+        if k == n {
+            break;
+        }
     }
-    side
+    last
+}
+
+/// Side 0 is the first half of `queue`, the separator what of the rest touches it.
+fn take_half(
+    graph: &Weighted,
+    queue: &[u32],
+    side: &mut [u8],
+    separator: &mut Vec<u32>,
+    weight: &mut [u64; 3],
+) {
+    side.fill(1);
+    separator.clear();
+    *weight = [0, graph.total, 0];
+    for &v in queue {
+        let own = u64::from(graph.weights[v as usize]);
+        if 2 * (weight[0] + own) > graph.total {
+            break;
+        }
+        side[v as usize] = 0;
+        weight[0] += own;
+        weight[1] -= own;
+    }
+    for &v in queue {
+        if side[v as usize] == 1 && graph.neighbors(v).iter().any(|&u| side[u as usize] == 0) {
+            side[v as usize] = SEPARATOR;
+            separator.push(v);
+            let own = u64::from(graph.weights[v as usize]);
+            weight[1] -= own;
+            weight[2] += own;
+        }
+    }
 }

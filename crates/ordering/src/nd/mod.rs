@@ -9,7 +9,9 @@
 //! every bisection draws its random numbers from its place in the recursion.
 
 mod bisect;
+mod board;
 mod coarsen;
+mod compress;
 mod graph;
 mod heap;
 mod leaf;
@@ -17,16 +19,21 @@ mod random;
 mod refine;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::OrderingError;
 use crate::graph::Graph;
 use crate::mindeg::{AmdOptions, NONE};
-use graph::{Weighted, compress};
+use bisect::{Bisector, Separation};
+use board::SEPARATOR;
+use compress::compress;
+use graph::Weighted;
 use leaf::LeafSpace;
 use random::mix;
-use refine::{Refiner, SEPARATOR};
+use refine::Goal;
+use tree::Tree;
 
 /// Options of [`Method::NestedDissection`](crate::Method::NestedDissection).
 #[derive(Clone, Debug, PartialEq)]
@@ -36,8 +43,16 @@ pub struct NdOptions {
     pub seed: u64,
     /// Pieces with at most so many (merged) vertices are ordered by constrained AMD.
     pub leaf: usize,
+    /// x
+    pub piece: usize,
+    /// x
+    pub several: usize,
+    /// x
+    pub common: usize,
     /// Multilevel runs tried on a coarse version of a large graph.
     pub tries: u32,
+    /// x
+    pub small_tries: u32,
     /// Bisections tried on the coarsest graph.
     pub starts: u32,
     /// Refinement passes on each level, at most.
@@ -46,19 +61,46 @@ pub struct NdOptions {
     pub coarsest: usize,
     /// Weight of the heavier side over half of the weight, at most.
     pub imbalance: f64,
+    /// x
+    pub price: f64,
+}
+
+fn env<T: std::str::FromStr>(name: &str, default: T) -> T {
+    std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(default)
 }
 
 impl Default for NdOptions {
     fn default() -> Self {
         Self {
-            seed: 0,
-            leaf: 100,
-            tries: 3,
-            starts: 3,
-            passes: 6,
-            coarsest: 200,
-            imbalance: 1.2,
+            seed: env("SEED", 0),
+            leaf: env("LEAF", 100),
+            piece: env("PIECE", 2000),
+            several: env("SEVERAL", 600),
+            common: env("COMMON", 2),
+            tries: env("TRIES", 3),
+            small_tries: env("STRIES", 1),
+            starts: env("STARTS", 4),
+            passes: env("PASSES", 6),
+            coarsest: env("COARSEST", 120),
+            imbalance: env("IMB", 1.2),
+            price: env("PRICE", 0.33),
         }
+    }
+}
+
+impl NdOptions {
+    /// What a good separation of a graph of weight `total` is.
+    fn goal(&self, total: u64) -> Goal {
+        Goal {
+            limit: (total as f64 * 0.5 * self.imbalance) as u64,
+            price: self.price,
+        }
+    }
+
+    /// Whether a separation makes the elimination cheaper: there is nothing to gain from a separator
+    /// as large as what it separates.
+    fn is_worth(&self, &[a, b, separator]: &[u64; 3]) -> bool {
+        a > 0 && b > 0 && separator <= a.min(b)
     }
 }
 
@@ -67,7 +109,7 @@ const TASK: usize = 2000;
 
 /// Writes the elimination order of `graph` to `order`.
 pub(crate) fn order(
-    graph: &Graph,
+    graph: Graph,
     options: &NdOptions,
     order: &mut Vec<u32>,
 ) -> Result<(), OrderingError> {
@@ -85,6 +127,10 @@ pub(crate) fn order(
         spaces: Mutex::default(),
     };
     dissection.run(&mut list)?;
+    if compressed.members.is_empty() {
+        *order = list;
+        return Ok(());
+    }
     order.clear();
     order.reserve_exact(n);
     for c in list.into_iter().map(|c| c as usize) {
@@ -99,7 +145,11 @@ pub(crate) fn order(
 #[derive(Default)]
 struct Space {
     leaf: LeafSpace,
-    refiner: Refiner,
+    bisector: Bisector,
+    /// Graphs not in use.
+    graphs: Vec<Weighted>,
+    local: Vec<u32>,
+    list: Vec<u32>,
 }
 
 struct Dissection<'a> {
@@ -113,13 +163,62 @@ impl Dissection<'_> {
     /// Orders `list`, which holds all vertices of the graph.
     fn run(&self, list: &mut [u32]) -> Result<(), OrderingError> {
         let seed = mix(self.options.seed);
-        if self.graph.n() <= self.options.leaf {
-            return self.leaf(list);
+        let n = self.graph.n();
+        if n <= self.options.leaf {
+            let mut space = self.take_space();
+            return space.leaf.order(self.graph, list);
         }
-        match components(self.graph) {
-            Some(side) => self.split(self.graph, side, list, seed, true),
-            None => self.bisect(self.graph, list, seed),
+        if n < 2 * self.options.piece {
+            let mut space = self.take_space();
+            let mut graph = space.graphs.pop().unwrap_or_default();
+            self.graph.extract(&mut graph, list, Some);
+            return self.dissect(graph, list, seed, &mut space);
         }
+        let tree = self.tree(self.graph, seed);
+        let bounds = arrange(&tree, list);
+        let mut place = vec![0u32; n];
+        for (k, &v) in list.iter().enumerate() {
+            place[v as usize] = k as u32;
+        }
+        self.descend(&tree, &bounds, &place, 1, list, 0, seed)
+    }
+
+    /// Dissects the pieces below node `t`, whose vertices are `list`, at `start` of the whole list.
+    #[allow(clippy::too_many_arguments)]
+    fn descend(
+        &self,
+        tree: &Tree,
+        bounds: &[u32],
+        place: &[u32],
+        t: u32,
+        list: &mut [u32],
+        start: u32,
+        seed: u64,
+    ) -> Result<(), OrderingError> {
+        if tree.divided[t as usize] {
+            let left = (bounds[2 * t as usize] - start) as usize;
+            let right = (bounds[2 * t as usize + 1] - start) as usize;
+            let (left_list, rest) = list[..right].split_at_mut(left);
+            let (a, b) = rayon::join(
+                || self.descend(tree, bounds, place, 2 * t, left_list, start, seed),
+                || {
+                    let start = start + left as u32;
+                    self.descend(tree, bounds, place, 2 * t + 1, rest, start, seed)
+                },
+            );
+            return a.and(b);
+        }
+        let mut space = self.take_space();
+        let mut graph = space.graphs.pop().unwrap_or_default();
+        let end = start + list.len() as u32;
+        let inside = |u: u32| {
+            let at = place[u as usize];
+            (start..end).contains(&at).then(|| at - start)
+        };
+        self.graph.extract(&mut graph, list, inside);
+        let result = self.dissect(graph, list, mix(seed ^ mix(u64::from(t))), &mut space);
+        self.give_space(space);
+        result
     }
 
     /// Orders the piece `list` whose graph is `graph`: vertex `v` there is `list[v]` here.
@@ -128,64 +227,38 @@ impl Dissection<'_> {
         graph: Weighted,
         list: &mut [u32],
         seed: u64,
-        connected: bool,
+        space: &mut Space,
     ) -> Result<(), OrderingError> {
         if graph.n() <= self.options.leaf {
-            return self.leaf(list);
+            space.graphs.push(graph);
+            return space.leaf.order(self.graph, list);
         }
-        if !connected && let Some(side) = components(&graph) {
-            return self.split(&graph, side, list, seed, true);
+        let separation = space.bisector.bisect(&graph, self.options, seed);
+        if !self.options.is_worth(&separation.weight) {
+            space.graphs.push(graph);
+            space.bisector.recycle(separation);
+            return space.leaf.order(self.graph, list);
         }
-        self.bisect(&graph, list, seed)
-    }
-
-    fn bisect(&self, graph: &Weighted, list: &mut [u32], seed: u64) -> Result<(), OrderingError> {
-        let mut space = self.take_space();
-        let separation = bisect::bisect(graph, self.options, &mut space.refiner, seed);
-        self.give_space(space);
-        let [a, b, separator] = separation.weight;
-        // Nothing to gain from a separator as large as what it separates.
-        if a == 0 || b == 0 || separator > a.min(b) {
-            return self.leaf(list);
+        let n = graph.n();
+        let (graphs, left) = split(graph, &separation, list, space);
+        space.bisector.recycle(separation);
+        let right = left + graphs[1].n();
+        let (left_list, rest) = list[..right].split_at_mut(left);
+        let [left, right] = graphs;
+        if n < TASK {
+            self.dissect(left, left_list, mix(seed ^ 1), space)?;
+            return self.dissect(right, rest, mix(seed ^ 2), space);
         }
-        self.split(graph, separation.side, list, seed, false)
-    }
-
-    /// Orders both sides and puts the separator behind them.
-    fn split(
-        &self,
-        graph: &Weighted,
-        side: Vec<u8>,
-        list: &mut [u32],
-        seed: u64,
-        disconnected: bool,
-    ) -> Result<(), OrderingError> {
-        let [(left, left_ids), (right, right_ids)] = graph.split(&side);
-        let separator = (0..side.len()).filter(|&v| side[v] == SEPARATOR);
-        let arranged: Vec<u32> = (left_ids.iter().chain(&right_ids))
-            .map(|&v| list[v as usize])
-            .chain(separator.map(|v| list[v]))
-            .collect();
-        list.copy_from_slice(&arranged);
-        drop((arranged, side));
-        let (left_list, rest) = list.split_at_mut(left_ids.len());
-        let right_list = &mut rest[..right_ids.len()];
-        drop((left_ids, right_ids));
-        let run_left = || self.dissect(left, left_list, mix(seed ^ 1), !disconnected);
-        let run_right = || self.dissect(right, right_list, mix(seed ^ 2), !disconnected);
-        let (a, b) = if graph.n() >= TASK {
-            rayon::join(run_left, run_right)
-        } else {
-            (run_left(), run_right())
-        };
+        let (a, b) = rayon::join(
+            || self.dissect(left, left_list, mix(seed ^ 1), space),
+            || {
+                let mut other = self.take_space();
+                let result = self.dissect(right, rest, mix(seed ^ 2), &mut other);
+                self.give_space(other);
+                result
+            },
+        );
         a.and(b)
-    }
-
-    fn leaf(&self, list: &mut [u32]) -> Result<(), OrderingError> {
-        let mut space = self.take_space();
-        let result = space.leaf.order(self.graph, list);
-        self.give_space(space);
-        result
     }
 
     fn take_space(&self) -> Space {
@@ -199,43 +272,78 @@ impl Dissection<'_> {
     }
 }
 
-/// Sides of about equal weight made of whole components, if there are several.
-fn components(graph: &Weighted) -> Option<Vec<u8>> {
+/// Splits `graph` and puts `list` into the order left, right, separator; returns the graphs of the
+/// sides and the number of vertices on the left.
+fn split(
+    graph: Weighted,
+    separation: &Separation,
+    list: &mut [u32],
+    space: &mut Space,
+) -> ([Weighted; 2], usize) {
     let n = graph.n();
-    let mut label = vec![NONE; n];
-    let mut queue = Vec::new();
-    let mut weights: Vec<u64> = Vec::new();
-    for root in 0..n as u32 {
-        if label[root as usize] != NONE {
-            continue;
-        }
-        let component = weights.len() as u32;
-        let mut weight = 0;
-        label[root as usize] = component;
-        queue.push(root);
-        while let Some(v) = queue.pop() {
-            weight += u64::from(graph.weights[v as usize]);
-            for &u in graph.neighbors(v) {
-                if label[u as usize] == NONE {
-                    label[u as usize] = component;
-                    queue.push(u);
-                }
+    let side = &separation.side;
+    space.local.clear();
+    space.local.resize(n, NONE);
+    space.list.clear();
+    let mut starts = [0; 4];
+    for s in 0..=SEPARATOR {
+        let from = space.list.len();
+        starts[s as usize] = from;
+        for v in 0..n {
+            if side[v] == s {
+                space.local[v] = (space.list.len() - from) as u32;
+                space.list.push(v as u32);
             }
         }
-        weights.push(weight);
     }
-    if weights.len() < 2 {
-        return None;
+    let mut parts = [0, 1].map(|_| space.graphs.pop().unwrap_or_default());
+    for (s, part) in parts.iter_mut().enumerate() {
+        let local = &space.local;
+        let own = &space.list[starts[s]..starts[s + 1]];
+        graph.extract(part, own, |u| {
+            (side[u as usize] == s as u8).then(|| local[u as usize])
+        });
     }
-    // Heaviest first, to the lighter side.
-    let mut by_weight: Vec<u32> = (0..weights.len() as u32).collect();
-    by_weight.sort_by_key(|&c| std::cmp::Reverse(weights[c as usize]));
-    let mut side_of = vec![0u8; weights.len()];
-    let mut sums = [0u64; 2];
-    for c in by_weight {
-        let s = usize::from(sums[1] < sums[0]);
-        side_of[c as usize] = s as u8;
-        sums[s] += weights[c as usize];
+    for k in &mut space.list {
+        *k = list[*k as usize];
     }
-    Some(label.into_iter().map(|c| side_of[c as usize]).collect())
+    list.copy_from_slice(&space.list);
+    space.graphs.push(graph);
+    (parts, starts[1])
+}
+
+/// Puts `list` into the order of the tree: left, right, separator; returns where each node's
+/// subtree ends.
+fn arrange(tree: &Tree, list: &mut [u32]) -> Vec<u32> {
+    let mut count = vec![0u32; tree.divided.len()];
+    for &label in &tree.labels {
+        count[label as usize] += 1;
+    }
+    let mut ends = vec![0u32; count.len()];
+    let mut next = vec![0u32; count.len()];
+    let mut at = 0;
+    place_subtree(tree, &count, 1, &mut at, &mut next, &mut ends);
+    for (v, &label) in tree.labels.iter().enumerate() {
+        let slot = &mut next[label as usize];
+        list[*slot as usize] = v as u32;
+        *slot += 1;
+    }
+    ends
+}
+
+fn place_subtree(
+    tree: &Tree,
+    count: &[u32],
+    t: u32,
+    at: &mut u32,
+    next: &mut [u32],
+    ends: &mut [u32],
+) {
+    if tree.divided[t as usize] {
+        place_subtree(tree, count, 2 * t, at, next, ends);
+        place_subtree(tree, count, 2 * t + 1, at, next, ends);
+    }
+    next[t as usize] = *at;
+    *at += count[t as usize];
+    ends[t as usize] = *at;
 }

@@ -4,53 +4,35 @@
 //! vertex moves to one side and pulls its neighbors on the other side into the separator; the best
 //! state of a pass is kept. A pass costs the edges of the vertices it touches.
 
+use crate::nd::board::{Board, SEPARATOR};
 use crate::nd::graph::Weighted;
 use crate::nd::heap::GainHeap;
 
-/// `side` of a separator vertex.
-pub(crate) const SEPARATOR: u8 = 2;
-
-/// A partition into two sides and a separator; no edge joins the sides.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Separation {
-    /// 0, 1 or [`SEPARATOR`] for each vertex.
-    pub(crate) side: Vec<u8>,
-    /// Weight of the two sides and of the separator.
-    pub(crate) weight: [u64; 3],
-    /// The separator's vertices.
-    pub(crate) separator: Vec<u32>,
+/// What makes one separation better than another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Goal {
+    /// Largest weight of a side.
+    pub(crate) limit: u64,
+    /// Price of imbalance: a separator of the same cost may be larger by the factor
+    /// `1 + price · ((a - b) / (a + b))²`.
+    pub(crate) price: f64,
 }
 
-impl Separation {
-    /// From sides alone.
-    pub(crate) fn new(graph: &Weighted, side: Vec<u8>) -> Self {
-        let mut weight = [0; 3];
-        let mut separator = Vec::new();
-        for (v, &s) in side.iter().enumerate() {
-            weight[s as usize] += u64::from(graph.weights[v]);
-            if s == SEPARATOR {
-                separator.push(v as u32);
-            }
-        }
-        Self {
-            side,
-            weight,
-            separator,
-        }
-    }
-
-    /// Smaller is better: how far the heavier side is over `limit`, then the separator, then the
-    /// difference of the sides.
-    pub(crate) fn cost(&self, limit: u64) -> (u64, u64, u64) {
-        let [a, b, separator] = self.weight;
-        (a.max(b).saturating_sub(limit), separator, a.abs_diff(b))
+impl Goal {
+    /// Smaller is better. What goes over the limit counts as separator many times over.
+    pub(crate) fn cost(&self, weight: &[u64; 3]) -> f64 {
+        let [a, b, separator] = *weight;
+        let over = a.max(b).saturating_sub(self.limit) as f64;
+        let skew = a.abs_diff(b) as f64 / ((a + b).max(1)) as f64;
+        // The last term decides among separators of no weight.
+        (separator as f64 + 16.0 * over) * (1.0 + self.price * skew * skew) + 1e-3 * skew
     }
 }
 
 /// One move: `vertex` left the separator and pulled `pulled..` into it.
 struct Move {
     vertex: u32,
-    pulled: usize,
+    pulled: u32,
 }
 
 /// Memory of the refinement.
@@ -58,120 +40,224 @@ struct Move {
 pub(crate) struct Refiner {
     heap: GainHeap,
     moves: Vec<Move>,
-    pulled: Vec<u32>,
+    /// Vertices pulled into the separator, with their labels before.
+    pulled: Vec<(u32, u32)>,
+    /// Vertices that have left the separator in the passes of one refinement, some of them for good.
+    pub(crate) left: Vec<u32>,
 }
 
 impl Refiner {
-    /// Improves `s` by passes until one brings nothing, at most `passes`.
-    pub(crate) fn refine(&mut self, graph: &Weighted, s: &mut Separation, limit: u64, passes: u32) {
-        self.heap.reset(graph.n());
-        let mut side = u8::from(s.weight[1] < s.weight[0]);
+    /// Improves a separation by passes until one brings nothing, at most `2 passes`.
+    ///
+    /// `separator` holds the separator's vertices and is kept up to date, as is `weight`.
+    pub(crate) fn refine(
+        &mut self,
+        graph: &Weighted,
+        board: &mut impl Board,
+        separator: &mut Vec<u32>,
+        weight: &mut [u64; 3],
+        goal: Goal,
+        passes: u32,
+    ) {
+        let mut to = u8::from(weight[1] < weight[0]);
         let mut idle = 0;
         for _ in 0..2 * passes {
-            idle = if self.run_pass(graph, s, limit, side) {
-                0
+            let patience = (separator.len() * 2).clamp(50, 400);
+            if self.run_pass(graph, board, separator, weight, goal, to, patience) {
+                idle = 0;
             } else {
-                idle + 1
-            };
-            if idle == 2 {
-                break;
+                idle += 1;
+                if idle == 2 {
+                    break;
+                }
             }
-            side = 1 - side;
+            to = 1 - to;
         }
     }
 
-    /// One pass of moves to side `to`; whether it improved `s`.
-    fn run_pass(&mut self, graph: &Weighted, s: &mut Separation, limit: u64, to: u8) -> bool {
+    /// Lets the vertices of `separator` that touch one side only join that side, whatever the balance.
+    ///
+    /// In rounds, so that both sides grow into a thick separator at the same speed.
+    pub(crate) fn settle(
+        &mut self,
+        graph: &Weighted,
+        board: &mut impl Board,
+        separator: &mut Vec<u32>,
+        weight: &mut [u64; 3],
+    ) {
+        self.left.clear();
+        let touched = |board: &_, v| {
+            let mut touched = [false; 4];
+            for &u in graph.neighbors(v) {
+                touched[Board::side(board, u) as usize] = true;
+            }
+            touched
+        };
+        loop {
+            self.pulled.clear();
+            for &v in separator.iter() {
+                let sides = touched(board, v);
+                if sides[0] != sides[1] {
+                    self.pulled.push((v, u32::from(sides[1])));
+                }
+            }
+            let before = self.left.len();
+            for &(v, side) in &self.pulled {
+                // Its neighbors may have joined the other side in this round.
+                if !touched(board, v)[1 - side as usize] {
+                    let own = u64::from(graph.weights[v as usize]);
+                    board.put(v, side as u8);
+                    weight[side as usize] += own;
+                    weight[2] -= own;
+                    self.left.push(v);
+                }
+            }
+            if self.left.len() == before {
+                break;
+            }
+            separator.retain(|&v| board.side(v) == SEPARATOR);
+        }
+    }
+
+    /// Grows side 0 of a graph whose vertices all stand on side 1 from `start`, and stops at the
+    /// best separation on the way.
+    pub(crate) fn grow(
+        &mut self,
+        graph: &Weighted,
+        board: &mut impl Board,
+        separator: &mut Vec<u32>,
+        weight: &mut [u64; 3],
+        goal: Goal,
+        start: u32,
+    ) {
+        let own = u64::from(graph.weights[start as usize]);
+        board.put(start, SEPARATOR);
+        separator.clear();
+        separator.push(start);
+        *weight = [0, graph.total - own, own];
+        self.run_pass(graph, board, separator, weight, goal, 0, usize::MAX);
+    }
+
+    /// One pass of moves to side `to`; whether it improved the separation.
+    #[allow(clippy::too_many_arguments)]
+    fn run_pass(
+        &mut self,
+        graph: &Weighted,
+        board: &mut impl Board,
+        separator: &mut Vec<u32>,
+        weight: &mut [u64; 3],
+        goal: Goal,
+        to: u8,
+        patience: usize,
+    ) -> bool {
         self.moves.clear();
         self.pulled.clear();
-        for &v in &s.separator {
-            self.enqueue(graph, &s.side, v, to);
+        for &v in separator.iter() {
+            self.enqueue(graph, board, v, to);
         }
-        let start = s.cost(limit);
+        let start = goal.cost(weight);
         let (mut best, mut kept) = (start, 0);
-        // Hill climbing pays for a while only: further for larger separators.
-        let patience = (s.separator.len() * 2).clamp(50, 400);
-        while self.moves.len() < kept + patience {
+        while self.moves.len() - kept < patience {
             let Some((_, vertex)) = self.heap.peek() else {
                 break;
             };
-            let weight = s.weight[to as usize] + u64::from(graph.weights[vertex as usize]);
-            if weight > limit && weight > s.weight[1 - to as usize] {
+            let after = weight[to as usize] + u64::from(graph.weights[vertex as usize]);
+            if after > goal.limit && after > weight[1 - to as usize] {
                 break;
             }
-            self.apply(graph, s, vertex, to);
-            let cost = s.cost(limit);
+            self.apply(graph, board, weight, vertex, to);
+            let cost = goal.cost(weight);
             if cost < best {
                 (best, kept) = (cost, self.moves.len());
             }
         }
-        self.undo(graph, s, kept, to);
-        self.heap.clear();
-        let touched = std::mem::take(&mut self.pulled);
-        s.separator.extend(&touched);
-        self.pulled = touched;
-        // Each vertex once: a vertex may have been pulled in and moved out.
-        s.separator.retain(|&v| s.side[v as usize] == SEPARATOR);
-        s.separator.sort_unstable();
-        s.separator.dedup();
+        self.undo(graph, board, weight, kept, to);
+        self.heap.clear(board);
+        // Each vertex once: a vertex pulled in may have moved out and is then in neither.
+        separator.retain(|&v| board.side(v) == SEPARATOR);
+        separator.extend(self.pulled.iter().map(|p| p.0).filter(|&v| board.side(v) == SEPARATOR));
+        self.left.extend(self.moves.iter().map(|m| m.vertex));
         best < start
     }
 
     /// Puts separator vertex `v` into the queue: what the separator loses when it moves to `to`.
-    fn enqueue(&mut self, graph: &Weighted, side: &[u8], v: u32, to: u8) {
-        let mut gain = i64::from(graph.weights[v as usize]);
+    #[inline]
+    fn enqueue(&mut self, graph: &Weighted, board: &mut impl Board, v: u32, to: u8) {
+        let mut gain = graph.weights[v as usize] as i32;
         for &u in graph.neighbors(v) {
-            if side[u as usize] == 1 - to {
-                gain -= i64::from(graph.weights[u as usize]);
+            if board.side(u) == 1 - to {
+                gain -= graph.weights[u as usize] as i32;
             }
         }
-        self.heap.push(v, gain);
+        self.heap.push(board, v, gain);
     }
 
-    fn apply(&mut self, graph: &Weighted, s: &mut Separation, v: u32, to: u8) {
+    #[inline]
+    fn apply(
+        &mut self,
+        graph: &Weighted,
+        board: &mut impl Board,
+        weight: &mut [u64; 3],
+        v: u32,
+        to: u8,
+    ) {
         let (t, other) = (to as usize, 1 - to as usize);
         let own = u64::from(graph.weights[v as usize]);
-        self.heap.remove(v);
+        self.heap.remove(board, v);
         self.moves.push(Move {
             vertex: v,
-            pulled: self.pulled.len(),
+            pulled: self.pulled.len() as u32,
         });
-        s.side[v as usize] = to;
-        s.weight[t] += own;
-        s.weight[2] -= own;
+        board.put(v, to);
+        weight[t] += own;
+        weight[2] -= own;
         for &u in graph.neighbors(v) {
-            if s.side[u as usize] != other as u8 {
+            if board.side(u) != other as u8 {
                 continue;
             }
-            let pulled = u64::from(graph.weights[u as usize]);
-            s.side[u as usize] = SEPARATOR;
-            s.weight[other] -= pulled;
-            s.weight[2] += pulled;
-            self.pulled.push(u);
+            let pulled = graph.weights[u as usize];
+            self.pulled.push((u, board.label(u)));
+            board.put(u, SEPARATOR);
+            weight[other] -= u64::from(pulled);
+            weight[2] += u64::from(pulled);
+            let mut gain = pulled as i32;
             for &w in graph.neighbors(u) {
-                // Moving w would no longer pull u.
-                self.heap.add(w, pulled as i64);
+                let side = board.side(w);
+                if side == SEPARATOR {
+                    // Moving w would no longer pull u.
+                    self.heap.add(board, w, pulled as i32);
+                } else if side == other as u8 {
+                    gain -= graph.weights[w as usize] as i32;
+                }
             }
-            self.enqueue(graph, &s.side, u, to);
+            self.heap.push(board, u, gain);
         }
     }
 
     /// Takes back all moves but the first `kept`.
-    fn undo(&mut self, graph: &Weighted, s: &mut Separation, kept: usize, to: u8) {
+    fn undo(
+        &mut self,
+        graph: &Weighted,
+        board: &mut impl Board,
+        weight: &mut [u64; 3],
+        kept: usize,
+        to: u8,
+    ) {
+        let other = 1 - to as usize;
         while self.moves.len() > kept {
             let Some(last) = self.moves.pop() else { break };
-            let other = 1 - to;
-            for &u in &self.pulled[last.pulled..] {
-                let weight = u64::from(graph.weights[u as usize]);
-                s.side[u as usize] = other;
-                s.weight[other as usize] += weight;
-                s.weight[2] -= weight;
+            let from = last.pulled as usize;
+            for &(u, label) in &self.pulled[from..] {
+                let own = u64::from(graph.weights[u as usize]);
+                board.restore(u, label);
+                weight[other] += own;
+                weight[2] -= own;
             }
-            self.pulled.truncate(last.pulled);
-            let weight = u64::from(graph.weights[last.vertex as usize]);
-            s.side[last.vertex as usize] = SEPARATOR;
-            s.weight[to as usize] -= weight;
-            s.weight[2] += weight;
+            self.pulled.truncate(from);
+            let own = u64::from(graph.weights[last.vertex as usize]);
+            board.put(last.vertex, SEPARATOR);
+            weight[to as usize] -= own;
+            weight[2] += own;
         }
     }
 }
