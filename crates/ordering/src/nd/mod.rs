@@ -63,6 +63,10 @@ pub struct NdOptions {
     pub imbalance: f64,
     /// x
     pub price: f64,
+    /// x
+    pub redo: f64,
+    /// x
+    pub pat: (usize, usize, usize, usize),
 }
 
 fn env<T: std::str::FromStr>(name: &str, default: T) -> T {
@@ -74,16 +78,18 @@ impl Default for NdOptions {
         Self {
             seed: env("SEED", 0),
             leaf: env("LEAF", 100),
-            piece: env("PIECE", 2000),
+            piece: env("PIECE", 1000),
             several: env("SEVERAL", 600),
             common: env("COMMON", 2),
-            tries: env("TRIES", 3),
+            tries: env("TRIES", 1),
             small_tries: env("STRIES", 1),
             starts: env("STARTS", 4),
             passes: env("PASSES", 6),
             coarsest: env("COARSEST", 120),
-            imbalance: env("IMB", 1.2),
-            price: env("PRICE", 0.33),
+            imbalance: env("IMB", 1.5),
+            price: env("PRICE", 0.8),
+            redo: env("REDO", 1.2),
+            pat: (env("PATM", 24), env("PATLO", 20), env("PATHI", 4000), env("IDLE", 1)),
         }
     }
 }
@@ -94,6 +100,7 @@ impl NdOptions {
         Goal {
             limit: (total as f64 * 0.5 * self.imbalance) as u64,
             price: self.price,
+            pat: self.pat,
         }
     }
 

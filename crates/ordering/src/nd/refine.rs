@@ -16,6 +16,7 @@ pub(crate) struct Goal {
     /// Price of imbalance: a separator of the same cost may be larger by the factor
     /// `1 + price · ((a - b) / (a + b))²`.
     pub(crate) price: f64,
+    pub(crate) pat: (usize, usize, usize, usize),
 }
 
 impl Goal {
@@ -62,12 +63,12 @@ impl Refiner {
         let mut to = u8::from(weight[1] < weight[0]);
         let mut idle = 0;
         for _ in 0..2 * passes {
-            let patience = (separator.len() * 2).clamp(50, 400);
+            let patience = (separator.len() * goal.pat.0 / 4).clamp(goal.pat.1, goal.pat.2);
             if self.run_pass(graph, board, separator, weight, goal, to, patience) {
                 idle = 0;
             } else {
                 idle += 1;
-                if idle == 2 {
+                if idle == goal.pat.3 {
                     break;
                 }
             }

@@ -37,6 +37,40 @@ struct Layer<'a> {
     divided: Vec<bool>,
     /// Pieces in which no good separator was found.
     final_pieces: Vec<bool>,
+    /// Cost of each separator on the level before.
+    costs: Vec<f64>,
+}
+
+impl Layer<'_> {
+    /// Forgets that `t` and the nodes below are divided.
+    fn undivide(&mut self, t: u32) {
+        if std::mem::replace(&mut self.divided[t as usize], false) {
+            self.undivide(2 * t);
+            self.undivide(2 * t + 1);
+        }
+        self.final_pieces[t as usize] = false;
+        self.costs[t as usize] = f64::INFINITY;
+    }
+
+    /// Makes each of the nodes `lost`, which are divided no more, one piece again.
+    fn merge(&mut self, lost: &[u32]) {
+        for w in &self.label_weights {
+            w.store(0, Relaxed);
+        }
+        for (v, label) in self.labels.iter().enumerate() {
+            let own = label.load(Relaxed);
+            let mut up = own;
+            let mut new = own;
+            while up > 0 {
+                if lost.contains(&up) {
+                    new = up;
+                }
+                up /= 2;
+            }
+            label.store(new, Relaxed);
+            self.label_weights[new as usize].fetch_add(u64::from(self.graph.weights[v]), Relaxed);
+        }
+    }
 }
 
 impl Dissection<'_> {
@@ -51,6 +85,7 @@ impl Dissection<'_> {
             label_weights: (0..1 << DEPTH).map(|_| AtomicU64::new(0)).collect(),
             divided: vec![false; 1 << DEPTH],
             final_pieces: vec![false; 1 << DEPTH],
+            costs: vec![f64::INFINITY; 1 << DEPTH],
         };
         layer.labels.resize_with(top.n(), || AtomicU32::new(1));
         layer.label_weights[1] = AtomicU64::new(top.total);
@@ -60,6 +95,7 @@ impl Dissection<'_> {
             mut label_weights,
             mut divided,
             mut final_pieces,
+            mut costs,
             ..
         } = layer;
         loop {
@@ -70,14 +106,16 @@ impl Dissection<'_> {
                 label_weights,
                 divided,
                 final_pieces,
+                costs,
             };
-            self.refine_all(&layer, &slots);
+            self.refine_all(&mut layer, &slots);
             self.divide(&mut layer, seed);
-            (labels, label_weights, divided, final_pieces) = (
+            (labels, label_weights, divided, final_pieces, costs) = (
                 layer.labels,
                 layer.label_weights,
                 layer.divided,
                 layer.final_pieces,
+                layer.costs,
             );
             let Some(level) = levels.pop() else { break };
             labels = level
@@ -105,7 +143,8 @@ impl Dissection<'_> {
     }
 
     /// Refines every separator, from the root down.
-    fn refine_all(&self, layer: &Layer, slots: &[AtomicU32]) {
+    fn refine_all(&self, layer: &mut Layer, slots: &[AtomicU32]) {
+        let mut lost = Vec::new();
         let mut separators: Vec<Vec<u32>> = vec![Vec::new(); 1 << DEPTH];
         for (v, label) in layer.labels.iter().enumerate() {
             let label = label.load(Relaxed) as usize;
@@ -125,21 +164,32 @@ impl Dissection<'_> {
                 .into_iter()
                 .map(|t| (t, std::mem::take(&mut separators[t as usize])))
                 .collect();
-            let moved: Vec<Vec<u32>> = work
+            let shared = &*layer;
+            let moved: Vec<(u32, f64, Vec<u32>)> = work
                 .into_par_iter()
                 .map(|(t, separator)| {
                     let mut space = self.take_space();
-                    let left = refine_node(layer, slots, &sums, t, separator, self.options, &mut space);
+                    let (cost, left) = refine_node(shared, slots, &sums, t, separator, self.options, &mut space);
                     self.give_space(space);
-                    left
+                    (t, cost, left)
                 })
                 .collect();
-            for v in moved.into_iter().flatten() {
+            for &(t, cost, _) in &moved {
+                let before = std::mem::replace(&mut layer.costs[t as usize], cost);
+                if cost > self.options.redo * before {
+                    lost.push(t);
+                    layer.undivide(t);
+                }
+            }
+            for v in moved.into_iter().flat_map(|m| m.2) {
                 let label = layer.labels[v as usize].load(Relaxed) as usize;
                 if layer.divided[label] {
                     separators[label].push(v);
                 }
             }
+        }
+        if !lost.is_empty() {
+            layer.merge(&lost);
         }
     }
 
@@ -186,6 +236,7 @@ impl Dissection<'_> {
                 })
                 .collect();
             for (&t, found) in large.iter().zip(found) {
+                layer.costs[t as usize] = f64::INFINITY;
                 layer.divided[t as usize] = found;
                 layer.final_pieces[t as usize] = !found;
             }
@@ -236,7 +287,7 @@ fn refine_node(
     mut separator: Vec<u32>,
     options: &NdOptions,
     space: &mut Space,
-) -> Vec<u32> {
+) -> (f64, Vec<u32>) {
     separator.retain(|&v| layer.labels[v as usize].load(Relaxed) == t);
     separator.sort_unstable();
     separator.dedup();
@@ -260,7 +311,7 @@ fn refine_node(
         goal,
         options.passes,
     );
-    std::mem::take(&mut refiner.left)
+    (goal.cost(&weight), std::mem::take(&mut refiner.left))
 }
 
 /// Weight of the whole subtree of each node.
