@@ -146,7 +146,7 @@ impl Bisector {
 
     /// The best of several separations grown from random vertices.
     fn initial(&mut self, graph: &Weighted, options: &NdOptions, seed: u64) -> Separation {
-        let goal = options.goal(graph.total);
+        let goal = crate::nd::refine::Goal { pat: options.pat_init, ..options.goal(graph.total) };
         let mut best = self.separations.pop().unwrap_or_default();
         best.side.clear();
         let mut trial = self.separations.pop().unwrap_or_default();

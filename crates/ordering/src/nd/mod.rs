@@ -67,6 +67,14 @@ pub struct NdOptions {
     pub redo: f64,
     /// x
     pub pat: (usize, usize, usize, usize),
+    /// x
+    pub pat_tree: (usize, usize, usize, usize),
+    /// x
+    pub pat_init: (usize, usize, usize, usize),
+    /// x
+    pub worse: f64,
+    /// x
+    pub slack: f64,
 }
 
 fn env<T: std::str::FromStr>(name: &str, default: T) -> T {
@@ -88,8 +96,12 @@ impl Default for NdOptions {
             coarsest: env("COARSEST", 120),
             imbalance: env("IMB", 1.5),
             price: env("PRICE", 0.8),
-            redo: env("REDO", 1.2),
+            redo: env("REDO", 0.9),
             pat: (env("PATM", 24), env("PATLO", 20), env("PATHI", 4000), env("IDLE", 1)),
+            pat_tree: (env("TPATM", 24), env("TPATLO", 20), env("TPATHI", 4000), env("IDLE", 1)),
+            pat_init: (env("IPATM", 24), env("IPATLO", 20), env("IPATHI", 4000), env("IDLE", 1)),
+            worse: env("WORSE", 10.0),
+            slack: env("SLACK", 0.0),
         }
     }
 }
@@ -101,6 +113,8 @@ impl NdOptions {
             limit: (total as f64 * 0.5 * self.imbalance) as u64,
             price: self.price,
             pat: self.pat,
+            worse: self.worse,
+            slack: self.slack * total as f64,
         }
     }
 

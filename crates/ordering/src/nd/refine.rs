@@ -16,6 +16,8 @@ pub(crate) struct Goal {
     /// Price of imbalance: a separator of the same cost may be larger by the factor
     /// `1 + price · ((a - b) / (a + b))²`.
     pub(crate) price: f64,
+    pub(crate) worse: f64,
+    pub(crate) slack: f64,
     pub(crate) pat: (usize, usize, usize, usize),
 }
 
@@ -170,6 +172,8 @@ impl Refiner {
             let cost = goal.cost(weight);
             if cost < best {
                 (best, kept) = (cost, self.moves.len());
+            } else if cost > best * goal.worse + goal.slack {
+                break;
             }
         }
         self.undo(graph, board, weight, kept, to);

@@ -16,6 +16,7 @@ use crate::nd::board::TreeNode;
 use crate::nd::coarsen::Coarsener;
 use crate::nd::graph::Weighted;
 use crate::nd::random::mix;
+use crate::nd::refine::Goal;
 use crate::nd::{Dissection, NdOptions, Space};
 
 /// Nodes of the tree have numbers below 2 to this power.
@@ -300,7 +301,7 @@ fn refine_node(
         label_weights: &layer.label_weights,
         node: t,
     };
-    let goal = options.goal(weight.iter().sum());
+    let goal = Goal { pat: options.pat_tree, ..options.goal(weight.iter().sum()) };
     let refiner = &mut space.bisector.refiner;
     refiner.settle(layer.graph, &mut board, &mut separator, &mut weight);
     refiner.refine(
