@@ -50,7 +50,10 @@ fn main() -> Result<()> {
         }
         let (nnz, flops) = counts(&pattern, &found)?;
         let (other_nnz, other_flops) = match std::fs::read(format!("{stem}.metis")) {
-            Ok(bytes) => counts(&pattern, &Permutation::from_elimination_order(&words(&bytes))?)?,
+            Ok(bytes) => counts(
+                &pattern,
+                &Permutation::from_elimination_order(&words(&bytes))?,
+            )?,
             Err(_) => (f64::NAN, f64::NAN),
         };
         let other_secs: f64 = match std::fs::read_to_string(format!("{stem}.secs")) {

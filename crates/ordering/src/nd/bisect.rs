@@ -7,7 +7,7 @@ use crate::nd::board::{SEPARATOR, Sides};
 use crate::nd::coarsen::Coarsener;
 use crate::nd::graph::Weighted;
 use crate::nd::random::mix;
-use crate::nd::refine::Refiner;
+use crate::nd::refine::{Patience, Refiner, Task};
 
 /// A partition into two sides and a separator; no edge joins the sides.
 #[derive(Clone, Debug, Default)]
@@ -20,19 +20,6 @@ pub(crate) struct Separation {
     pub(crate) separator: Vec<u32>,
 }
 
-/// Memory of bisections, reused.
-#[derive(Default)]
-pub(crate) struct Bisector {
-    pub(crate) refiner: Refiner,
-    coarsener: Coarsener,
-    /// Graphs and maps not in use.
-    levels: Vec<Level>,
-    separations: Vec<Separation>,
-    slots: Vec<u32>,
-    scratch: Vec<u8>,
-    queue: Vec<u32>,
-}
-
 /// A coarser graph, with the map from the vertices of the one before.
 #[derive(Default)]
 pub(crate) struct Level {
@@ -40,29 +27,52 @@ pub(crate) struct Level {
     pub(crate) map: Vec<u32>,
 }
 
+/// Memory of bisections, reused.
+#[derive(Default)]
+pub(crate) struct Bisector {
+    pub(crate) refiner: Refiner,
+    coarsener: Coarsener,
+    /// Not in use.
+    levels: Vec<Level>,
+    separations: Vec<Separation>,
+    slots: Vec<u32>,
+    scratch: Vec<u8>,
+    queue: Vec<u32>,
+}
+
 impl Bisector {
     /// A small separator of `graph` that leaves two sides of about the same weight; time near
     /// linear in its edges.
-    pub(crate) fn bisect(&mut self, graph: &Weighted, options: &NdOptions, seed: u64) -> Separation {
-        let goal = options.goal(graph.total);
-        self.slots.resize(self.slots.len().max(graph.n()), NONE);
-        let several = graph.n() >= options.several;
-        let common = self.hierarchy(graph, options, if several { options.common } else { 0 }, seed);
-        let coarse = coarsest(&common, graph);
-        let mut best = self.separations.pop().unwrap_or_default();
-        best.side.clear();
-        let tries = if several { options.tries } else { options.small_tries };
-        for k in 0..tries.max(1) {
-            let found = self.multilevel(coarse, options, mix(seed ^ u64::from(k) << 32));
-            if best.side.is_empty() || goal.cost(&found.weight) < goal.cost(&best.weight) {
-                let worse = std::mem::replace(&mut best, found);
-                self.separations.push(worse);
-            } else {
-                self.separations.push(found);
-            }
+    pub(crate) fn bisect(
+        &mut self,
+        graph: &Weighted,
+        options: &NdOptions,
+        patience: Patience,
+        seed: u64,
+    ) -> Separation {
+        if self.slots.len() < graph.n() {
+            self.slots.resize(graph.n(), NONE);
         }
-        self.project(graph, common, &mut best, options);
-        best
+        let mut levels = self.hierarchy(graph, options, seed);
+        let mut s = self.initial(coarsest(&levels, graph), options, patience, seed);
+        while let Some(level) = levels.pop() {
+            let fine = coarsest(&levels, graph);
+            self.project(&level.map, &mut s);
+            self.levels.push(level);
+            let mut task = Task {
+                graph: fine,
+                board: Sides {
+                    side: &mut s.side,
+                    slots: &mut self.slots,
+                },
+                separator: &mut s.separator,
+                weight: &mut s.weight,
+                goal: options.goal(fine.total),
+            };
+            self.refiner.refine(&mut task, patience);
+        }
+        self.refiner.left.clear();
+        s
     }
 
     /// Gives back the memory of a separation.
@@ -70,28 +80,14 @@ impl Bisector {
         self.separations.push(separation);
     }
 
-    /// One run from `graph` down to the coarsest graph and back.
-    fn multilevel(&mut self, graph: &Weighted, options: &NdOptions, seed: u64) -> Separation {
-        let levels = self.hierarchy(graph, options, usize::MAX, seed);
-        let mut separation = self.initial(coarsest(&levels, graph), options, seed);
-        self.project(graph, levels, &mut separation, options);
-        separation
-    }
-
-    /// At most `most` levels below `graph`; fewer where it is small or does not shrink.
-    fn hierarchy(
-        &mut self,
-        graph: &Weighted,
-        options: &NdOptions,
-        most: usize,
-        seed: u64,
-    ) -> Vec<Level> {
+    /// Coarser and coarser graphs below `graph`.
+    fn hierarchy(&mut self, graph: &Weighted, options: &NdOptions, seed: u64) -> Vec<Level> {
         let heaviest = (1.5 * graph.total as f64 / options.coarsest as f64).max(1.0) as u64;
         let mut levels: Vec<Level> = Vec::new();
-        while levels.len() < most {
+        loop {
             let last = coarsest(&levels, graph);
             if last.n() <= options.coarsest {
-                break;
+                return levels;
             }
             let mut next = self.levels.pop().unwrap_or_default();
             let seed = mix(seed.wrapping_add(levels.len() as u64));
@@ -99,54 +95,36 @@ impl Bisector {
                 .coarsen(last, heaviest, seed, &mut next.graph, &mut next.map);
             if next.graph.n() as f64 > 0.95 * last.n() as f64 {
                 self.levels.push(next);
-                break;
+                return levels;
             }
             levels.push(next);
         }
-        levels
     }
 
-    /// Takes a separation of the coarsest graph up to `graph`, refining it on every level.
-    fn project(
+    /// Takes sides from coarse vertices to those they stand for.
+    fn project(&mut self, map: &[u32], s: &mut Separation) {
+        self.scratch.clear();
+        s.separator.clear();
+        for (v, &c) in map.iter().enumerate() {
+            let side = s.side[c as usize];
+            self.scratch.push(side);
+            if side == SEPARATOR {
+                s.separator.push(v as u32);
+            }
+        }
+        std::mem::swap(&mut s.side, &mut self.scratch);
+    }
+
+    /// The best of several separations. Every other one comes from a breadth-first search from the
+    /// end of the graph, which cuts what is long across; the others grow greedily from anywhere.
+    fn initial(
         &mut self,
         graph: &Weighted,
-        mut levels: Vec<Level>,
-        s: &mut Separation,
         options: &NdOptions,
-    ) {
-        while let Some(level) = levels.pop() {
-            let fine = coarsest(&levels, graph);
-            self.scratch.clear();
-            s.separator.clear();
-            for (v, &c) in level.map.iter().enumerate() {
-                let side = s.side[c as usize];
-                self.scratch.push(side);
-                if side == SEPARATOR {
-                    s.separator.push(v as u32);
-                }
-            }
-            std::mem::swap(&mut s.side, &mut self.scratch);
-            self.levels.push(level);
-            self.refiner.left.clear();
-            let goal = options.goal(fine.total);
-            let mut board = Sides {
-                side: &mut s.side,
-                slots: &mut self.slots,
-            };
-            self.refiner.refine(
-                fine,
-                &mut board,
-                &mut s.separator,
-                &mut s.weight,
-                goal,
-                options.passes,
-            );
-        }
-    }
-
-    /// The best of several separations grown from random vertices.
-    fn initial(&mut self, graph: &Weighted, options: &NdOptions, seed: u64) -> Separation {
-        let goal = crate::nd::refine::Goal { pat: options.pat_init, ..options.goal(graph.total) };
+        patience: Patience,
+        seed: u64,
+    ) -> Separation {
+        let goal = options.goal(graph.total);
         let mut best = self.separations.pop().unwrap_or_default();
         best.side.clear();
         let mut trial = self.separations.pop().unwrap_or_default();
@@ -154,23 +132,25 @@ impl Bisector {
             let start = (mix(seed ^ mix(u64::from(k))) % graph.n().max(1) as u64) as u32;
             trial.side.clear();
             trial.side.resize(graph.n(), 1);
-            let mut board = Sides {
-                side: &mut trial.side,
-                slots: &mut self.slots,
+            let mut task = Task {
+                graph,
+                board: Sides {
+                    side: &mut trial.side,
+                    slots: &mut self.slots,
+                },
+                separator: &mut trial.separator,
+                weight: &mut trial.weight,
+                goal,
             };
-            let (separator, weight) = (&mut trial.separator, &mut trial.weight);
             if k % 2 == 0 {
-                let far = last_reached(graph, start, &mut self.queue, &mut self.scratch);
-                let end = last_reached(graph, far, &mut self.queue, &mut self.scratch);
-                let from = if k % 4 == 0 { far } else { end };
-                last_reached(graph, from, &mut self.queue, &mut self.scratch);
-                take_half(graph, &self.queue, board.side, separator, weight);
+                let (queue, reached) = (&mut self.queue, &mut self.scratch);
+                let far = last_reached(graph, start, queue, reached);
+                last_reached(graph, far, queue, reached);
+                take_half(&mut task, queue);
             } else {
-                self.refiner
-                    .grow(graph, &mut board, separator, weight, goal, start);
+                self.refiner.grow(&mut task, start);
             }
-            self.refiner
-                .refine(graph, &mut board, separator, weight, goal, options.passes);
+            self.refiner.refine(&mut task, patience);
             if best.side.is_empty() || goal.cost(&trial.weight) < goal.cost(&best.weight) {
                 std::mem::swap(&mut best, &mut trial);
             }
@@ -216,15 +196,9 @@ fn last_reached(graph: &Weighted, start: u32, queue: &mut Vec<u32>, reached: &mu
 }
 
 /// Side 0 is the first half of `queue`, the separator what of the rest touches it.
-fn take_half(
-    graph: &Weighted,
-    queue: &[u32],
-    side: &mut [u8],
-    separator: &mut Vec<u32>,
-    weight: &mut [u64; 3],
-) {
-    side.fill(1);
-    separator.clear();
+fn take_half(task: &mut Task<Sides>, queue: &[u32]) {
+    let (graph, side, weight) = (task.graph, &mut *task.board.side, &mut *task.weight);
+    task.separator.clear();
     *weight = [0, graph.total, 0];
     for &v in queue {
         let own = u64::from(graph.weights[v as usize]);
@@ -238,7 +212,7 @@ fn take_half(
     for &v in queue {
         if side[v as usize] == 1 && graph.neighbors(v).iter().any(|&u| side[u as usize] == 0) {
             side[v as usize] = SEPARATOR;
-            separator.push(v);
+            task.separator.push(v);
             let own = u64::from(graph.weights[v as usize]);
             weight[1] -= own;
             weight[2] += own;

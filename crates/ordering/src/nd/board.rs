@@ -95,7 +95,10 @@ impl Board for TreeNode<'_> {
     #[inline]
     fn restore(&mut self, v: u32, label: u32) {
         let own = u64::from(self.weights[v as usize]);
-        let (from, to) = (&self.label_weights[self.label(v) as usize], &self.label_weights[label as usize]);
+        let (from, to) = (
+            &self.label_weights[self.label(v) as usize],
+            &self.label_weights[label as usize],
+        );
         from.store(from.load(Relaxed) - own, Relaxed);
         to.store(to.load(Relaxed) + own, Relaxed);
         self.labels[v as usize].store(label, Relaxed);

@@ -162,8 +162,8 @@ fn best_neighbor(
     let room = heaviest.saturating_sub(graph.weights[v as usize]);
     let weights = graph.edge_weights(v);
     let hash = (v ^ salt.rotate_left(16)).wrapping_mul(0x9E37_79B1) ^ salt;
-    let hash = (hash ^ hash >> 15).wrapping_mul(0x85EB_CA6B);
-    let turn = (u64::from(hash) * list.len() as u64 >> 32) as usize;
+    let hash = (hash ^ (hash >> 15)).wrapping_mul(0x85EB_CA6B);
+    let turn = ((u64::from(hash) * list.len() as u64) >> 32) as usize;
     let (mut best, mut rating) = (None, 0.0f32);
     for k in (turn..list.len()).chain(0..turn) {
         let u = list[k];

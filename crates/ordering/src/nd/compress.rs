@@ -38,7 +38,11 @@ pub(crate) fn compress(graph: Graph, dense_limit: usize) -> Compressed {
 /// The class of each vertex (`NONE`: dense), their number, and the dense vertices.
 fn classes(graph: &Graph, dense_limit: usize) -> (Vec<u32>, usize, Vec<u32>) {
     let n = graph.n();
-    let spread = |v: u32| (v.wrapping_add(1)).wrapping_mul(0x9E37_79B1).rotate_left(11);
+    let spread = |v: u32| {
+        (v.wrapping_add(1))
+            .wrapping_mul(0x9E37_79B1)
+            .rotate_left(11)
+    };
     let keys: Vec<u32> = (0..n as u32)
         .map(|v| {
             let list = graph.neighbors(v).iter();

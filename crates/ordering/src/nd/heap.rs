@@ -21,9 +21,9 @@ impl GainHeap {
         self.items.clear();
     }
 
-    /// The vertex of largest gain.
-    pub(crate) fn peek(&self) -> Option<(i32, u32)> {
-        self.items.first().copied()
+    /// A vertex of largest gain.
+    pub(crate) fn peek(&self) -> Option<u32> {
+        self.items.first().map(|item| item.1)
     }
 
     /// Adds `v`, which is not in the heap.

@@ -1,9 +1,10 @@
 //! Multilevel nested dissection.
 //!
 //! George 1973; multilevel as Hendrickson and Rothberg 1998 and Karypis and Kumar 1998. Twins are
-//! merged, vertices with very many neighbors set aside; then a vertex separator is found, both
-//! halves are dissected, and the separator is eliminated after them. Pieces of a few hundred
-//! unknowns go to constrained AMD. Time `O(nnz(A) log n)` for graphs with small separators.
+//! merged (`compress`), vertices with very many neighbors set aside. A large graph is coarsened
+//! once for many separators (`tree`); its pieces, in cache, are bisected one by one (`bisect`). Both
+//! halves are ordered before their separator; pieces of a hundred unknowns go to constrained AMD
+//! (`leaf`). Time `O(nnz(A))` for the upper levels together and for each of the lower ones.
 //!
 //! The result depends on the pattern, the options and the seed, not on the number of threads:
 //! every bisection draws its random numbers from its place in the recursion.
@@ -15,6 +16,7 @@ mod compress;
 mod graph;
 mod heap;
 mod leaf;
+mod options;
 mod random;
 mod refine;
 #[cfg(test)]
@@ -31,99 +33,10 @@ use board::SEPARATOR;
 use compress::compress;
 use graph::Weighted;
 use leaf::LeafSpace;
+pub use options::NdOptions;
+use options::QUICK;
 use random::mix;
-use refine::Goal;
 use tree::Tree;
-
-/// Options of [`Method::NestedDissection`](crate::Method::NestedDissection).
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct NdOptions {
-    /// Seed of all random choices.
-    pub seed: u64,
-    /// Pieces with at most so many (merged) vertices are ordered by constrained AMD.
-    pub leaf: usize,
-    /// x
-    pub piece: usize,
-    /// x
-    pub several: usize,
-    /// x
-    pub common: usize,
-    /// Multilevel runs tried on a coarse version of a large graph.
-    pub tries: u32,
-    /// x
-    pub small_tries: u32,
-    /// Bisections tried on the coarsest graph.
-    pub starts: u32,
-    /// Refinement passes on each level, at most.
-    pub passes: u32,
-    /// Coarsening stops at so many vertices.
-    pub coarsest: usize,
-    /// Weight of the heavier side over half of the weight, at most.
-    pub imbalance: f64,
-    /// x
-    pub price: f64,
-    /// x
-    pub redo: f64,
-    /// x
-    pub pat: (usize, usize, usize, usize),
-    /// x
-    pub pat_tree: (usize, usize, usize, usize),
-    /// x
-    pub pat_init: (usize, usize, usize, usize),
-    /// x
-    pub worse: f64,
-    /// x
-    pub slack: f64,
-}
-
-fn env<T: std::str::FromStr>(name: &str, default: T) -> T {
-    std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(default)
-}
-
-impl Default for NdOptions {
-    fn default() -> Self {
-        Self {
-            seed: env("SEED", 0),
-            leaf: env("LEAF", 100),
-            piece: env("PIECE", 1000),
-            several: env("SEVERAL", 600),
-            common: env("COMMON", 2),
-            tries: env("TRIES", 1),
-            small_tries: env("STRIES", 1),
-            starts: env("STARTS", 4),
-            passes: env("PASSES", 6),
-            coarsest: env("COARSEST", 120),
-            imbalance: env("IMB", 1.5),
-            price: env("PRICE", 0.8),
-            redo: env("REDO", 0.9),
-            pat: (env("PATM", 24), env("PATLO", 20), env("PATHI", 4000), env("IDLE", 1)),
-            pat_tree: (env("TPATM", 24), env("TPATLO", 20), env("TPATHI", 4000), env("IDLE", 1)),
-            pat_init: (env("IPATM", 24), env("IPATLO", 20), env("IPATHI", 4000), env("IDLE", 1)),
-            worse: env("WORSE", 10.0),
-            slack: env("SLACK", 0.0),
-        }
-    }
-}
-
-impl NdOptions {
-    /// What a good separation of a graph of weight `total` is.
-    fn goal(&self, total: u64) -> Goal {
-        Goal {
-            limit: (total as f64 * 0.5 * self.imbalance) as u64,
-            price: self.price,
-            pat: self.pat,
-            worse: self.worse,
-            slack: self.slack * total as f64,
-        }
-    }
-
-    /// Whether a separation makes the elimination cheaper: there is nothing to gain from a separator
-    /// as large as what it separates.
-    fn is_worth(&self, &[a, b, separator]: &[u64; 3]) -> bool {
-        a > 0 && b > 0 && separator <= a.min(b)
-    }
-}
 
 /// Graphs of so many vertices are worth a task of their own.
 const TASK: usize = 2000;
@@ -148,7 +61,7 @@ pub(crate) fn order(
         spaces: Mutex::default(),
     };
     dissection.run(&mut list)?;
-    if compressed.members.is_empty() {
+    if compressed.member_ptr.is_empty() {
         *order = list;
         return Ok(());
     }
@@ -254,7 +167,7 @@ impl Dissection<'_> {
             space.graphs.push(graph);
             return space.leaf.order(self.graph, list);
         }
-        let separation = space.bisector.bisect(&graph, self.options, seed);
+        let separation = space.bisector.bisect(&graph, self.options, QUICK, seed);
         if !self.options.is_worth(&separation.weight) {
             space.graphs.push(graph);
             space.bisector.recycle(separation);
@@ -310,8 +223,8 @@ fn split(
     for s in 0..=SEPARATOR {
         let from = space.list.len();
         starts[s as usize] = from;
-        for v in 0..n {
-            if side[v] == s {
+        for (v, &own) in side.iter().enumerate() {
+            if own == s {
                 space.local[v] = (space.list.len() - from) as u32;
                 space.list.push(v as u32);
             }

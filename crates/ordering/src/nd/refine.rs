@@ -13,29 +13,55 @@ use crate::nd::heap::GainHeap;
 pub(crate) struct Goal {
     /// Largest weight of a side.
     pub(crate) limit: u64,
-    /// Price of imbalance: a separator of the same cost may be larger by the factor
-    /// `1 + price · ((a - b) / (a + b))²`.
+    /// Price of imbalance, see [`NdOptions`](crate::NdOptions).
     pub(crate) price: f64,
-    pub(crate) worse: f64,
-    pub(crate) slack: f64,
-    pub(crate) pat: (usize, usize, usize, usize),
+    /// Reciprocal of the weight of all.
+    pub(crate) per_total: f64,
 }
 
 impl Goal {
     /// Smaller is better. What goes over the limit counts as separator many times over.
+    #[inline]
     pub(crate) fn cost(&self, weight: &[u64; 3]) -> f64 {
         let [a, b, separator] = *weight;
         let over = a.max(b).saturating_sub(self.limit) as f64;
-        let skew = a.abs_diff(b) as f64 / ((a + b).max(1)) as f64;
+        let skew = a.abs_diff(b) as f64 * self.per_total;
         // The last term decides among separators of no weight.
         (separator as f64 + 16.0 * over) * (1.0 + self.price * skew * skew) + 1e-3 * skew
     }
 }
 
+/// How many moves a pass goes on without an improvement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// Moves for each vertex of the separator.
+    pub(crate) per_vertex: f64,
+    /// Moves at least.
+    pub(crate) least: usize,
+    /// Moves at most.
+    pub(crate) most: usize,
+}
+
+/// Passes at most.
+const PASSES: u32 = 12;
+/// A pass also ends where the cost is so many times the best.
+const HOPELESS: f64 = 2.0;
+
 /// One move: `vertex` left the separator and pulled `pulled..` into it.
 struct Move {
     vertex: u32,
     pulled: u32,
+}
+
+/// A separation in the making: where the vertices of `graph` stand.
+pub(crate) struct Task<'a, B> {
+    pub(crate) graph: &'a Weighted,
+    pub(crate) board: B,
+    /// The separator's vertices.
+    pub(crate) separator: &'a mut Vec<u32>,
+    /// Weight of the two sides and of the separator.
+    pub(crate) weight: &'a mut [u64; 3],
+    pub(crate) goal: Goal,
 }
 
 /// Memory of the refinement.
@@ -50,162 +76,126 @@ pub(crate) struct Refiner {
 }
 
 impl Refiner {
-    /// Improves a separation by passes until one brings nothing, at most `2 passes`.
-    ///
-    /// `separator` holds the separator's vertices and is kept up to date, as is `weight`.
-    pub(crate) fn refine(
-        &mut self,
-        graph: &Weighted,
-        board: &mut impl Board,
-        separator: &mut Vec<u32>,
-        weight: &mut [u64; 3],
-        goal: Goal,
-        passes: u32,
-    ) {
-        let mut to = u8::from(weight[1] < weight[0]);
-        let mut idle = 0;
-        for _ in 0..2 * passes {
-            let patience = (separator.len() * goal.pat.0 / 4).clamp(goal.pat.1, goal.pat.2);
-            if self.run_pass(graph, board, separator, weight, goal, to, patience) {
-                idle = 0;
-            } else {
-                idle += 1;
-                if idle == goal.pat.3 {
-                    break;
-                }
+    /// Improves a separation by passes, until one brings nothing.
+    pub(crate) fn refine(&mut self, task: &mut Task<impl Board>, patience: Patience) {
+        let mut to = u8::from(task.weight[1] < task.weight[0]);
+        for _ in 0..PASSES {
+            let moves = (task.separator.len() as f64 * patience.per_vertex) as usize;
+            let moves = moves.clamp(patience.least, patience.most);
+            if !self.run_pass(task, to, moves, HOPELESS) {
+                break;
             }
             to = 1 - to;
         }
     }
 
-    /// Lets the vertices of `separator` that touch one side only join that side, whatever the balance.
+    /// Lets the separator's vertices that touch one side only join that side, whatever the balance.
     ///
     /// In rounds, so that both sides grow into a thick separator at the same speed.
-    pub(crate) fn settle(
-        &mut self,
-        graph: &Weighted,
-        board: &mut impl Board,
-        separator: &mut Vec<u32>,
-        weight: &mut [u64; 3],
-    ) {
+    pub(crate) fn settle(&mut self, task: &mut Task<impl Board>) {
         self.left.clear();
-        let touched = |board: &_, v| {
-            let mut touched = [false; 4];
-            for &u in graph.neighbors(v) {
-                touched[Board::side(board, u) as usize] = true;
-            }
-            touched
-        };
         loop {
             self.pulled.clear();
-            for &v in separator.iter() {
-                let sides = touched(board, v);
-                if sides[0] != sides[1] {
-                    self.pulled.push((v, u32::from(sides[1])));
+            for &v in task.separator.iter() {
+                let touched = touched_sides(task, v);
+                if touched[0] != touched[1] {
+                    self.pulled.push((v, u32::from(touched[1])));
                 }
             }
             let before = self.left.len();
             for &(v, side) in &self.pulled {
                 // Its neighbors may have joined the other side in this round.
-                if !touched(board, v)[1 - side as usize] {
-                    let own = u64::from(graph.weights[v as usize]);
-                    board.put(v, side as u8);
-                    weight[side as usize] += own;
-                    weight[2] -= own;
+                if !touched_sides(task, v)[1 - side as usize] {
+                    let own = u64::from(task.graph.weights[v as usize]);
+                    task.board.put(v, side as u8);
+                    task.weight[side as usize] += own;
+                    task.weight[2] -= own;
                     self.left.push(v);
                 }
             }
             if self.left.len() == before {
                 break;
             }
-            separator.retain(|&v| board.side(v) == SEPARATOR);
+            let board = &task.board;
+            task.separator.retain(|&v| board.side(v) == SEPARATOR);
         }
     }
 
     /// Grows side 0 of a graph whose vertices all stand on side 1 from `start`, and stops at the
-    /// best separation on the way.
-    pub(crate) fn grow(
-        &mut self,
-        graph: &Weighted,
-        board: &mut impl Board,
-        separator: &mut Vec<u32>,
-        weight: &mut [u64; 3],
-        goal: Goal,
-        start: u32,
-    ) {
-        let own = u64::from(graph.weights[start as usize]);
-        board.put(start, SEPARATOR);
-        separator.clear();
-        separator.push(start);
-        *weight = [0, graph.total - own, own];
-        self.run_pass(graph, board, separator, weight, goal, 0, usize::MAX);
+    /// best separation on the way. In a graph of several components it takes one after the other.
+    pub(crate) fn grow(&mut self, task: &mut Task<impl Board>, start: u32) {
+        let graph = task.graph;
+        task.separator.clear();
+        *task.weight = [0, graph.total, 0];
+        for root in std::iter::once(start).chain(0..graph.n() as u32) {
+            if task.board.side(root) != 1 {
+                continue;
+            }
+            let own = u64::from(graph.weights[root as usize]);
+            task.board.put(root, SEPARATOR);
+            task.separator.push(root);
+            task.weight[1] -= own;
+            task.weight[2] += own;
+            self.run_pass(task, 0, usize::MAX, f64::INFINITY);
+            if !task.separator.is_empty() || 2 * task.weight[0] >= graph.total {
+                break;
+            }
+        }
     }
 
     /// One pass of moves to side `to`; whether it improved the separation.
-    #[allow(clippy::too_many_arguments)]
     fn run_pass(
         &mut self,
-        graph: &Weighted,
-        board: &mut impl Board,
-        separator: &mut Vec<u32>,
-        weight: &mut [u64; 3],
-        goal: Goal,
+        task: &mut Task<impl Board>,
         to: u8,
         patience: usize,
+        hopeless: f64,
     ) -> bool {
         self.moves.clear();
         self.pulled.clear();
-        for &v in separator.iter() {
-            self.enqueue(graph, board, v, to);
+        for &v in task.separator.iter() {
+            let mut gain = task.graph.weights[v as usize] as i32;
+            for &u in task.graph.neighbors(v) {
+                if task.board.side(u) == 1 - to {
+                    gain -= task.graph.weights[u as usize] as i32;
+                }
+            }
+            self.heap.push(&mut task.board, v, gain);
         }
-        let start = goal.cost(weight);
+        let goal = task.goal;
+        let start = goal.cost(task.weight);
         let (mut best, mut kept) = (start, 0);
         while self.moves.len() - kept < patience {
-            let Some((_, vertex)) = self.heap.peek() else {
+            let Some(vertex) = self.heap.peek() else {
                 break;
             };
-            let after = weight[to as usize] + u64::from(graph.weights[vertex as usize]);
-            if after > goal.limit && after > weight[1 - to as usize] {
+            let after = task.weight[to as usize] + u64::from(task.graph.weights[vertex as usize]);
+            if after > goal.limit && after > task.weight[1 - to as usize] {
                 break;
             }
-            self.apply(graph, board, weight, vertex, to);
-            let cost = goal.cost(weight);
+            self.apply(task, vertex, to);
+            let cost = goal.cost(task.weight);
             if cost < best {
                 (best, kept) = (cost, self.moves.len());
-            } else if cost > best * goal.worse + goal.slack {
+            } else if cost > best * hopeless {
                 break;
             }
         }
-        self.undo(graph, board, weight, kept, to);
-        self.heap.clear(board);
+        self.undo(task, kept, to);
+        self.heap.clear(&mut task.board);
+        let board = &task.board;
         // Each vertex once: a vertex pulled in may have moved out and is then in neither.
-        separator.retain(|&v| board.side(v) == SEPARATOR);
-        separator.extend(self.pulled.iter().map(|p| p.0).filter(|&v| board.side(v) == SEPARATOR));
+        task.separator.retain(|&v| board.side(v) == SEPARATOR);
+        let pulled = self.pulled.iter().map(|p| p.0);
+        let stayed = pulled.filter(|&v| board.side(v) == SEPARATOR);
+        task.separator.extend(stayed);
         self.left.extend(self.moves.iter().map(|m| m.vertex));
         best < start
     }
 
-    /// Puts separator vertex `v` into the queue: what the separator loses when it moves to `to`.
     #[inline]
-    fn enqueue(&mut self, graph: &Weighted, board: &mut impl Board, v: u32, to: u8) {
-        let mut gain = graph.weights[v as usize] as i32;
-        for &u in graph.neighbors(v) {
-            if board.side(u) == 1 - to {
-                gain -= graph.weights[u as usize] as i32;
-            }
-        }
-        self.heap.push(board, v, gain);
-    }
-
-    #[inline]
-    fn apply(
-        &mut self,
-        graph: &Weighted,
-        board: &mut impl Board,
-        weight: &mut [u64; 3],
-        v: u32,
-        to: u8,
-    ) {
+    fn apply(&mut self, task: &mut Task<impl Board>, v: u32, to: u8) {
+        let (graph, board) = (task.graph, &mut task.board);
         let (t, other) = (to as usize, 1 - to as usize);
         let own = u64::from(graph.weights[v as usize]);
         self.heap.remove(board, v);
@@ -214,8 +204,8 @@ impl Refiner {
             pulled: self.pulled.len() as u32,
         });
         board.put(v, to);
-        weight[t] += own;
-        weight[2] -= own;
+        task.weight[t] += own;
+        task.weight[2] -= own;
         for &u in graph.neighbors(v) {
             if board.side(u) != other as u8 {
                 continue;
@@ -223,8 +213,8 @@ impl Refiner {
             let pulled = graph.weights[u as usize];
             self.pulled.push((u, board.label(u)));
             board.put(u, SEPARATOR);
-            weight[other] -= u64::from(pulled);
-            weight[2] += u64::from(pulled);
+            task.weight[other] -= u64::from(pulled);
+            task.weight[2] += u64::from(pulled);
             let mut gain = pulled as i32;
             for &w in graph.neighbors(u) {
                 let side = board.side(w);
@@ -240,29 +230,31 @@ impl Refiner {
     }
 
     /// Takes back all moves but the first `kept`.
-    fn undo(
-        &mut self,
-        graph: &Weighted,
-        board: &mut impl Board,
-        weight: &mut [u64; 3],
-        kept: usize,
-        to: u8,
-    ) {
+    fn undo(&mut self, task: &mut Task<impl Board>, kept: usize, to: u8) {
         let other = 1 - to as usize;
         while self.moves.len() > kept {
             let Some(last) = self.moves.pop() else { break };
             let from = last.pulled as usize;
             for &(u, label) in &self.pulled[from..] {
-                let own = u64::from(graph.weights[u as usize]);
-                board.restore(u, label);
-                weight[other] += own;
-                weight[2] -= own;
+                let own = u64::from(task.graph.weights[u as usize]);
+                task.board.restore(u, label);
+                task.weight[other] += own;
+                task.weight[2] -= own;
             }
             self.pulled.truncate(from);
-            let own = u64::from(graph.weights[last.vertex as usize]);
-            board.put(last.vertex, SEPARATOR);
-            weight[to as usize] -= own;
-            weight[2] += own;
+            let own = u64::from(task.graph.weights[last.vertex as usize]);
+            task.board.put(last.vertex, SEPARATOR);
+            task.weight[to as usize] -= own;
+            task.weight[2] += own;
         }
     }
+}
+
+/// Which sides the neighbors of `v` stand on.
+fn touched_sides(task: &Task<impl Board>, v: u32) -> [bool; 4] {
+    let mut touched = [false; 4];
+    for &u in task.graph.neighbors(v) {
+        touched[task.board.side(u) as usize] = true;
+    }
+    touched
 }

@@ -1,11 +1,14 @@
 //! The parts of nested dissection against what they promise.
 
-use super::bisect::bisect;
-use super::coarsen::coarsen;
-use super::graph::{Weighted, compress};
+use super::bisect::{Bisector, Separation};
+use super::board::Sides;
+use super::coarsen::Coarsener;
+use super::compress::compress;
+use super::graph::Weighted;
 use super::heap::GainHeap;
+use super::options::{QUICK, THOROUGH};
 use super::random::mix;
-use super::refine::{Refiner, SEPARATOR, Separation};
+use super::refine::{Refiner, Task};
 use super::*;
 use tamarack_sparse::Pattern;
 
@@ -43,7 +46,7 @@ fn random(n: u32, per_mille: u64, seed: u64) -> Pattern {
 }
 
 fn weighted(p: &Pattern) -> Weighted {
-    compress(&Graph::from_pattern(p).unwrap(), usize::MAX).graph
+    compress(Graph::from_pattern(p).unwrap(), usize::MAX).graph
 }
 
 fn check(graph: &Weighted, s: &Separation) {
@@ -64,7 +67,7 @@ fn check(graph: &Weighted, s: &Separation) {
 #[test]
 fn twins_are_merged() {
     let graph = Graph::from_pattern(&grid(6, 3)).unwrap();
-    let c = compress(&graph, usize::MAX);
+    let c = compress(graph, usize::MAX);
     assert_eq!((c.graph.n(), c.graph.total), (216, 648));
     assert!(c.graph.weights.iter().all(|&w| w == 3));
     assert_eq!(c.graph.adjacency.len(), 2 * 3 * 6 * 6 * 5);
@@ -77,32 +80,41 @@ fn twins_are_merged() {
 }
 
 #[test]
+fn graphs_without_twins_stay_as_they_are() {
+    let graph = Graph::from_pattern(&grid(5, 1)).unwrap();
+    let c = compress(graph.clone(), usize::MAX);
+    assert!(c.members.is_empty() && c.dense.is_empty());
+    assert_eq!((c.graph.offsets, c.graph.adjacency), graph.into_parts());
+}
+
+/// Edges of `v` with their weights.
+fn edges(graph: &Weighted, v: u32) -> Vec<(u32, u32)> {
+    let weights = graph.edge_weights(v).iter().copied();
+    let weights = weights.chain(std::iter::repeat(1));
+    graph.neighbors(v).iter().copied().zip(weights).collect()
+}
+
+#[test]
 fn coarsening_keeps_weights_and_cut() {
+    let mut coarsener = Coarsener::default();
+    let (mut coarse, mut map) = (Weighted::default(), Vec::new());
     for seed in 0..50 {
         let fine = weighted(&random(200, 5 * (seed % 20), seed));
-        let (coarse, map) = coarsen(&fine, 3, seed);
+        coarsener.coarsen(&fine, 3, seed, &mut coarse, &mut map);
         assert_eq!(coarse.total, fine.total);
-        assert_eq!(
-            coarse.weights.iter().map(|&w| u64::from(w)).sum::<u64>(),
-            fine.total
-        );
+        let sum: u64 = coarse.weights.iter().map(|&w| u64::from(w)).sum();
+        assert_eq!(sum, fine.total);
         assert!(coarse.weights.iter().all(|&w| w <= 3));
         let crossing: u64 = (0..fine.n() as u32)
-            .flat_map(|v| fine.edges(v).map(move |(u, w)| (v, u, w)))
+            .flat_map(|v| edges(&fine, v).into_iter().map(move |(u, w)| (v, u, w)))
             .filter(|&(v, u, _)| map[v as usize] != map[u as usize])
             .map(|(.., w)| u64::from(w))
             .sum();
-        assert_eq!(
-            coarse
-                .edge_weights
-                .iter()
-                .map(|&w| u64::from(w))
-                .sum::<u64>(),
-            crossing
-        );
+        let kept = coarse.edge_weights.iter().map(|&w| u64::from(w));
+        assert_eq!(kept.sum::<u64>(), crossing);
         for c in 0..coarse.n() as u32 {
-            for (d, w) in coarse.edges(c) {
-                assert!(coarse.edges(d).any(|e| e == (c, w)));
+            for (d, w) in edges(&coarse, c) {
+                assert!(edges(&coarse, d).contains(&(c, w)));
             }
         }
     }
@@ -110,31 +122,32 @@ fn coarsening_keeps_weights_and_cut() {
 
 #[test]
 fn the_heap_is_a_priority_queue() {
+    let (mut side, mut slots) = ([], vec![NONE; 100]);
+    let mut board = Sides {
+        side: &mut side,
+        slots: &mut slots,
+    };
     let mut heap = GainHeap::default();
-    heap.reset(100);
     let mut gains = vec![None; 100];
     for step in 0..20_000u64 {
         let r = mix(step);
-        let (v, gain) = ((r % 100) as usize, (r >> 8) as i64 % 50);
+        let (v, gain) = ((r % 100) as usize, (r >> 8) as i32 % 50);
         match (r >> 20) % 3 {
             0 if gains[v].is_none() => {
-                heap.push(v as u32, gain);
+                heap.push(&mut board, v as u32, gain);
                 gains[v] = Some(gain);
             }
             1 => {
-                heap.remove(v as u32);
+                heap.remove(&mut board, v as u32);
                 gains[v] = None;
             }
             _ => {
-                heap.add(v as u32, gain - 25);
+                heap.add(&mut board, v as u32, gain - 25);
                 gains[v] = gains[v].map(|g| g + gain - 25);
             }
         }
         let best = gains.iter().flatten().max().copied();
-        assert_eq!(heap.peek().map(|(gain, _)| gain), best);
-        if let Some((gain, v)) = heap.peek() {
-            assert_eq!(gains[v as usize], Some(gain));
-        }
+        assert_eq!(heap.peek().and_then(|v| gains[v as usize]), best);
     }
 }
 
@@ -145,48 +158,67 @@ fn refinement_improves_and_keeps_the_sides_apart() {
     for seed in 0..300 {
         let graph = weighted(&random(60, 10 + 10 * (seed % 10), seed));
         let sides = (0..graph.n() as u64).map(|v| (mix(v ^ seed << 20) % 2) as u8);
-        let mut side: Vec<u8> = sides.collect();
+        let mut s = Separation {
+            side: sides.collect(),
+            ..Separation::default()
+        };
         for v in 0..graph.n() as u32 {
-            let cut = graph
-                .neighbors(v)
-                .iter()
-                .any(|&u| side[u as usize] + side[v as usize] == 1);
-            if cut {
-                side[v as usize] = SEPARATOR;
+            let across = 1 - s.side[v as usize].min(1);
+            let mut list = graph.neighbors(v).iter();
+            if list.any(|&u| s.side[u as usize] == across) {
+                s.side[v as usize] = SEPARATOR;
+                s.separator.push(v);
             }
+            s.weight[s.side[v as usize] as usize] += u64::from(graph.weights[v as usize]);
         }
-        let mut s = Separation::new(&graph, side);
         check(&graph, &s);
-        let limit = graph.total * 6 / 10;
-        let before = s.cost(limit);
-        refiner.refine(&graph, &mut s, limit, 4);
+        let goal = NdOptions::default().goal(graph.total);
+        let before = goal.cost(&s.weight);
+        let mut slots = vec![NONE; graph.n()];
+        let mut task = Task {
+            graph: &graph,
+            board: Sides {
+                side: &mut s.side,
+                slots: &mut slots,
+            },
+            separator: &mut s.separator,
+            weight: &mut s.weight,
+            goal,
+        };
+        if seed % 2 == 0 {
+            refiner.refine(&mut task, THOROUGH);
+            assert!(goal.cost(&s.weight) <= before);
+        } else {
+            refiner.settle(&mut task);
+        }
+        assert!(slots.iter().all(|&slot| slot == NONE));
         check(&graph, &s);
-        assert!(s.cost(limit) <= before);
-        better += usize::from(s.cost(limit) < before);
+        better += usize::from(goal.cost(&s.weight) < before);
     }
-    assert!(better > 200);
+    assert!(better > 100, "{better}");
 }
 
 #[test]
 fn a_grid_is_cut_by_a_plane() {
     let graph = weighted(&grid(16, 1));
-    let s = bisect(&graph, &NdOptions::default(), &mut Refiner::default(), 1);
+    let s = Bisector::default().bisect(&graph, &NdOptions::default(), QUICK, 1);
     check(&graph, &s);
     assert!(s.weight[2] <= 300, "{:?}", s.weight);
 }
 
 #[test]
 fn the_order_does_not_depend_on_the_threads() {
-    for p in [grid(18, 1), random(3000, 1, 5)] {
+    for p in [grid(22, 1), grid(9, 3), random(3000, 1, 5)] {
         let graph = Graph::from_pattern(&p).unwrap();
-        let orders = [1, 2, 5].map(|threads| {
+        let orders = [1, 2, 16].map(|threads| {
             let pool = rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
                 .build()
                 .unwrap();
             let mut list = Vec::new();
             let options = NdOptions::default();
-            pool.install(|| order(&graph, &options, &mut list)).unwrap();
+            pool.install(|| order(graph.clone(), &options, &mut list))
+                .unwrap();
             list
         });
         assert_eq!(orders[0], orders[1]);
@@ -198,13 +230,15 @@ fn the_order_does_not_depend_on_the_threads() {
 fn every_vertex_comes_once() {
     let options = NdOptions {
         leaf: 4,
+        piece: 10,
+        coarsest: 8,
         ..NdOptions::default()
     };
     for seed in 0..200 {
         let n = 1 + (mix(seed) % 120) as u32;
         let graph = Graph::from_pattern(&random(n, mix(seed + 1) % 100, seed)).unwrap();
         let mut list = Vec::new();
-        order(&graph, &options, &mut list).unwrap();
+        order(graph, &options, &mut list).unwrap();
         list.sort_unstable();
         assert!(list.iter().copied().eq(0..n), "seed {seed}");
     }

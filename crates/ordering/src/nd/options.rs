@@ -1,0 +1,73 @@
+//! Choices of a nested dissection.
+
+use crate::nd::refine::{Goal, Patience};
+
+/// Options of [`Method::NestedDissection`](crate::Method::NestedDissection).
+///
+/// The defaults were measured on grids, shells, solids and graphs of the benchmark set; see
+/// `docs/decisions/` and `examples/dissect.rs`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct NdOptions {
+    /// Seed of all random choices.
+    pub seed: u64,
+    /// Pieces with at most so many (merged) vertices are ordered by constrained AMD.
+    pub leaf: usize,
+    /// Pieces of a large graph are bisected on the coarsest level on which they have so many
+    /// vertices.
+    pub piece: usize,
+    /// Bisections tried on the coarsest graph.
+    pub starts: u32,
+    /// Coarsening stops at so many vertices.
+    pub coarsest: usize,
+    /// Weight of the heavier side over half of the weight, at most.
+    pub imbalance: f64,
+    /// Price of imbalance: a separator may be larger by the factor `1 + price · ((a - b) / n)²` if that
+    /// makes its sides `a` and `b` equal.
+    pub price: f64,
+}
+
+impl Default for NdOptions {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            leaf: 150,
+            piece: 1000,
+            starts: 2,
+            coarsest: 80,
+            imbalance: 1.5,
+            price: 0.8,
+        }
+    }
+}
+
+impl NdOptions {
+    /// What a good separation of a graph of weight `total` is.
+    pub(crate) fn goal(&self, total: u64) -> Goal {
+        Goal {
+            limit: (total as f64 * 0.5 * self.imbalance) as u64,
+            price: self.price,
+            per_total: 1.0 / total.max(1) as f64,
+        }
+    }
+
+    /// Whether a separation makes the elimination cheaper: there is nothing to gain from a separator
+    /// as large as what it separates.
+    pub(crate) fn is_worth(&self, &[a, b, separator]: &[u64; 3]) -> bool {
+        a > 0 && b > 0 && separator <= a.min(b)
+    }
+}
+
+/// Separators of the upper levels: worth long searches.
+pub(crate) const THOROUGH: Patience = Patience {
+    per_vertex: 6.0,
+    least: 20,
+    most: 4000,
+};
+
+/// Separators of small pieces, where most of the time goes and little of the fill comes from.
+pub(crate) const QUICK: Patience = Patience {
+    per_vertex: 1.0,
+    least: 20,
+    most: 4000,
+};
