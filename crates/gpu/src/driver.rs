@@ -14,6 +14,7 @@ use crate::GpuError;
 /// Every driver function that this crate calls, as the library exports it.
 const NEEDED: &[&str] = &[
     "cuCtxEnablePeerAccess",
+    "cuCtxGetStreamPriorityRange",
     "cuCtxSetCurrent",
     "cuCtxSynchronize",
     "cuDeviceCanAccessPeer",
@@ -33,7 +34,6 @@ const NEEDED: &[&str] = &[
     "cuEventSynchronize",
     "cuFuncGetAttribute",
     "cuFuncSetAttribute",
-    "cuGetErrorName",
     "cuGetErrorString",
     "cuGraphDestroy",
     "cuGraphExecDestroy",
@@ -58,7 +58,7 @@ const NEEDED: &[&str] = &[
     "cuModuleUnload",
     "cuOccupancyMaxActiveBlocksPerMultiprocessor",
     "cuStreamBeginCapture_v2",
-    "cuStreamCreate",
+    "cuStreamCreateWithPriority",
     "cuStreamDestroy_v2",
     "cuStreamEndCapture",
     "cuStreamIsCapturing",

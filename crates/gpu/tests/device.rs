@@ -97,7 +97,7 @@ fn a_block_gets_all_the_shared_memory_it_asks_for() {
 #[test]
 fn events_order_two_streams() {
     let Some(gpu) = testing::gpu() else { return };
-    let (one, two) = (gpu.stream().unwrap(), gpu.stream().unwrap());
+    let (one, two) = (gpu.stream().unwrap(), gpu.urgent_stream().unwrap());
     let kernel = gpu
         .load(&SELFTEST)
         .unwrap()

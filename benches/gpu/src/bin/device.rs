@@ -47,7 +47,7 @@ fn launches(suite: &mut Suite) -> Result<(), GpuError> {
         Ok(())
     };
     let mut graph = stream.capture(enqueue)?;
-    let (mut bare, mut replayed) = (Vec::new(), Vec::new());
+    let (mut bare, mut replayed, mut profiled) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..30 {
         stream.synchronize()?;
         let start = Instant::now();
@@ -60,8 +60,17 @@ fn launches(suite: &mut Suite) -> Result<(), GpuError> {
         stream.synchronize()?;
         replayed.push(start.elapsed().as_secs_f64() / f64::from(LAUNCHES));
     }
+    for _ in 0..10 {
+        gpu.start_profile()?;
+        let start = Instant::now();
+        enqueue()?;
+        stream.synchronize()?;
+        profiled.push(start.elapsed().as_secs_f64() / f64::from(LAUNCHES));
+        gpu.finish_profile()?;
+    }
     suite.add(Case::new("launch", "1 of 200", "one by one"), bare);
     suite.add(Case::new("launch", "1 of 200", "graph"), replayed);
+    suite.add(Case::new("launch", "1 of 200", "profiled"), profiled);
     Ok(())
 }
 
