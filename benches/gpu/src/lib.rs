@@ -11,6 +11,7 @@
 pub mod cub;
 pub mod cusparse;
 pub mod matrices;
+pub mod nvidia;
 mod report;
 mod suite;
 

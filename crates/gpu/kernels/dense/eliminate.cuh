@@ -20,7 +20,7 @@ struct Status {
 };
 
 // 1 / sqrt(x) for a normal positive x, within two units in the last place: the hardware's approximation (2^-22)
-// and one step of third order. For all other x the result is not a number, which is how a bad pivot is seen.
+// and one step of third order. For all other x the result is not finite, which is how a bad pivot is seen.
 __device__ __forceinline__ f64 reciprocal_root(f64 x) {
     f64 y;
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
@@ -28,8 +28,10 @@ __device__ __forceinline__ f64 reciprocal_root(f64 x) {
     return fma(y * r, fma(r, 0.375, 0.5), y);
 }
 
+__device__ __forceinline__ bool is_finite(f64 x) { return fabs(x) < __longlong_as_double(0x7ff0000000000000ll); }
+
 // Factors the lower triangle d[k][i], i >= k, in place, solves x <- x L^-T. Returns the last reciprocal, which is not
-// a number if any pivot was bad.
+// finite if any pivot was bad.
 __device__ __forceinline__ f64 eliminate_row(f64 (&d)[8][8], f64 (&x)[8]) {
     f64 inverse;
 #pragma unroll
@@ -54,7 +56,7 @@ __device__ __noinline__ void report(f64 *block, u32 pitch, u32 first, Status *st
     if (*(volatile u64 *)&status->pivot != ~0ull) return;
     for (u32 k = 0; k < 8; k++) {
         const f64 pivot = block[k * pitch + k], inverse = reciprocal_root(pivot);
-        if (inverse != inverse) {
+        if (!is_finite(inverse)) {
             *(volatile f64 *)&status->value = pivot;
             *(volatile u64 *)&status->pivot = first + k;
             return;
@@ -176,7 +178,7 @@ __device__ __forceinline__ void solve_row(f64 *s, u32 pitch, f64 *corners, u32 p
     }
     __syncthreads();
     if (active && inside == 0) {
-        if (last != last) report(block, pitch, first + 8 * p, status);
+        if (!is_finite(last)) report(block, pitch, first + 8 * p, status);
 #pragma unroll
         for (int k = 0; k < 8; k++) {
 #pragma unroll

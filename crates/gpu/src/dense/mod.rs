@@ -10,10 +10,13 @@
 //! | [`Products`] | `C ← βC ± A Bᵀ`; SYRK into packed block columns |
 //! | [`Fronts`] | partial Cholesky of fronts of any size, all in one launch |
 //! | [`SmallFronts`] | partial Cholesky of fronts that fit into shared memory, one block each |
+//! | [`Assembly`] | fronts from the update matrices of their children: extend-add |
+//! | [`Entries`] | entries of a sparse matrix, added to their places |
 //!
 //! Bits repeat: every entry is accumulated by one thread in a fixed order, whatever the schedule.
 //! Operands of one list must not overlap, other than `A` and `B`: what is computed is then undefined.
 
+mod assemble;
 mod front;
 mod layout;
 mod order;
@@ -22,6 +25,7 @@ mod small;
 #[cfg(test)]
 mod tests;
 
+pub use assemble::{Assembly, Child, Entries, Parent};
 pub use front::{BadPivot, Front, FrontShape, Fronts};
 pub use layout::{BLOCK, Placed};
 pub use order::Tile;

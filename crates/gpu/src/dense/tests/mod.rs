@@ -1,5 +1,6 @@
 //! Dense kernels against the host; skipped visibly without a GPU.
 
+mod assemble;
 mod front;
 mod product;
 

@@ -1,0 +1,321 @@
+//! Dense products and Cholesky of fronts, beside cuBLAS and cuSOLVER.
+//!
+//! Operations: 2 m n k of a product, n² k of a symmetric update, n³/3 of Cholesky. A factorization that is
+//! repeated in place soon works on what it made of its input: it is restored before each. The table has the time of that
+//! copy and of both together, for us and the peer; their difference is printed as the net time.
+
+use std::process::ExitCode;
+
+use tamarack_gpu::dense::{
+    Front, FrontShape, Fronts, Placed, Product, Products, SmallFronts, Tile,
+};
+use tamarack_gpu::{DeviceBuffer, GpuError, Stream};
+use tamarack_gpu_benches::nvidia::{Batch, Nvidia};
+use tamarack_gpu_benches::{Case, Suite};
+
+fn main() -> ExitCode {
+    let mut suite = match Suite::from_args("dense") {
+        Ok(suite) => suite,
+        Err(code) => return code,
+    };
+    let outcome = run(&mut suite);
+    suite.finish(outcome)
+}
+
+fn run(suite: &mut Suite) -> Result<(), GpuError> {
+    let peer = Nvidia::find(suite.gpu(), suite.stream());
+    if peer.is_none() {
+        eprintln!("cuBLAS or cuSOLVER is not there");
+    }
+    let peer = peer.as_ref();
+    for (n, k) in [(2048, 256), (8192, 512), (8192, 4096)] {
+        product(suite, peer, n, k, false)?;
+    }
+    for (n, k) in [
+        (1024, 128),
+        (2048, 256),
+        (4096, 256),
+        (8192, 128),
+        (8192, 256),
+        (8192, 512),
+        (8192, 1024),
+        (8192, 4096),
+    ] {
+        product(suite, peer, n, k, true)?;
+    }
+    for n in [256, 512, 1024, 2048, 4096, 8192, 16384] {
+        cholesky(suite, peer, n)?;
+    }
+    for (pivots, updates, count) in [
+        (512, 1024, 1),
+        (512, 4096, 1),
+        (2048, 8192, 1),
+        (128, 256, 64),
+        (64, 128, 500),
+    ] {
+        fronts(suite, pivots, updates, count)?;
+    }
+    for order in [16, 32, 48, 64, 96, 128] {
+        small(suite, peer, order)?;
+    }
+    Ok(())
+}
+
+/// Numbers of both signs, the same in every run.
+fn numbers(n: usize) -> Vec<f64> {
+    let mut state = 88_172_645_463_325_252_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+/// A device array of `len` numbers, which repeat after a few millions.
+fn random(suite: &Suite, len: u64) -> Result<DeviceBuffer<f64>, GpuError> {
+    let (gpu, stream) = (suite.gpu(), suite.stream());
+    let mut array = gpu.alloc(len as usize)?;
+    let piece = stream.to_device(gpu, &numbers((len as usize).min((1 << 22) - 3)))?;
+    let mut at = 0;
+    while at < array.len() {
+        let n = piece.len().min(array.len() - at);
+        let mut view = array.view_mut();
+        stream.copy(piece.view().slice(..n)?, view.slice_mut(at..at + n)?)?;
+        at += n;
+    }
+    Ok(array)
+}
+
+fn product(
+    suite: &mut Suite,
+    peer: Option<&Nvidia>,
+    n: u32,
+    k: u32,
+    lower: bool,
+) -> Result<(), GpuError> {
+    let problem = if lower {
+        "dense syrk f64"
+    } else {
+        "dense gemm f64"
+    };
+    if !suite.wants(problem) {
+        return Ok(());
+    }
+    let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
+    let (order, inner) = (f64::from(n), f64::from(k));
+    let flops = if lower { 1.0 } else { 2.0 } * order * order * inner;
+    let case = |by: &str| Case::new(problem, &format!("n={n} k={k}"), by).flops(flops);
+    let size = u64::from(n) * u64::from(k);
+    let mut arena = random(suite, 2 * size + u64::from(n) * u64::from(n))?;
+    let a = Placed::plain(0, n);
+    for beta in [1.0, 0.0] {
+        let p = if lower {
+            Product::syrk(a, Placed::packed(size, n), n, k, beta)
+        } else {
+            let b = Placed::plain(size, n);
+            let c = Placed::plain(2 * size, n);
+            Product {
+                b,
+                c,
+                lower,
+                ..Product::syrk(a, c, n, k, beta)
+            }
+        };
+        for tile in [None, Some(Tile::T64), Some(Tile::T128)] {
+            let list = Products::new(&gpu, &stream, &[p], tile)?;
+            let chosen = if tile.is_none() { "chosen: " } else { "" };
+            let by = format!("{chosen}{:?}, beta {beta}", list.tile());
+            suite.time(case(&by), |s| list.launch(s, &mut arena))?;
+        }
+    }
+    if let Some(peer) = peer {
+        suite.time(case("cuBLAS, beta 1").peer(), |_| {
+            if lower {
+                peer.syrk(n, k, &arena)
+            } else {
+                peer.gemm(n, k, &arena)
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Fronts behind each other, all of one size, with heavy diagonals; and the arena's length.
+fn place(
+    pivots: u32,
+    updates: u32,
+    count: u32,
+    tile: Option<Tile>,
+) -> Result<(Vec<Front>, u64), GpuError> {
+    let shape = FrontShape::new(pivots, updates)?;
+    let inverse = tile.map_or(0, |tile| Fronts::inverse_len(tile, pivots));
+    let each = shape.panel_len + shape.update_len + inverse;
+    let front = |i: u32| {
+        let panel = u64::from(i) * each;
+        let update = panel + shape.panel_len;
+        Front {
+            pivots,
+            updates,
+            panel,
+            update,
+            inverse: update + shape.update_len,
+            fresh: false,
+        }
+    };
+    Ok(((0..count).map(front).collect(), each * u64::from(count)))
+}
+
+/// Makes every pivot heavy.
+fn strengthen(
+    suite: &Suite,
+    arena: &mut DeviceBuffer<f64>,
+    fronts: &[Front],
+) -> Result<(), GpuError> {
+    let (gpu, stream) = (suite.gpu(), suite.stream());
+    let (mut to, mut from) = (Vec::new(), Vec::new());
+    for front in fronts {
+        let shape = FrontShape::new(front.pivots, front.updates)?;
+        let panel = Placed::packed(front.panel, shape.panel_height);
+        to.extend((0..front.pivots).map(|j| panel.index(j, j)));
+        from.resize(to.len(), 0);
+    }
+    let heavy = fronts
+        .first()
+        .map_or(1.0, |f| 2.0 * f64::from(f.pivots + f.updates));
+    let values = stream.to_device(gpu, &[heavy])?;
+    tamarack_gpu::dense::Entries::new(gpu, stream, &to, &from)?.launch(stream, arena, &values)
+}
+
+/// Times `work` after a copy of `source` into `arena`, and the copy alone.
+fn restored(
+    suite: &mut Suite,
+    case: &Case,
+    source: &DeviceBuffer<f64>,
+    arena: &mut DeviceBuffer<f64>,
+    mut work: impl FnMut(&Stream, &mut DeviceBuffer<f64>) -> Result<(), GpuError>,
+) -> Result<(), GpuError> {
+    let copy = Case {
+        by: format!("the copy before {}", case.by),
+        flops: 0.0,
+        ..case.clone()
+    };
+    let copy = suite.time(copy, |s| s.copy(source, &mut *arena))?;
+    let both = Case {
+        by: format!("{}, with the copy", case.by),
+        ..case.clone()
+    };
+    let both = suite.time(both, |s| {
+        s.copy(source, &mut *arena)?;
+        work(s, arena)
+    })?;
+    if let (Some(copy), Some(both)) = (copy, both) {
+        let net = both - copy;
+        let rate = case.flops / net * 1e-12;
+        eprintln!(
+            "{} {}: {:.4} ms net, {rate:.2} TFLOP/s",
+            case.size,
+            case.by,
+            1e3 * net
+        );
+    }
+    Ok(())
+}
+
+fn cholesky(suite: &mut Suite, peer: Option<&Nvidia>, n: u32) -> Result<(), GpuError> {
+    let problem = "dense cholesky f64";
+    if !suite.wants(problem) {
+        return Ok(());
+    }
+    let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
+    let case =
+        |by: &str| Case::new(problem, &format!("n={n}"), by).flops(f64::from(n).powi(3) / 3.0);
+    let chosen = Fronts::tile_for(&gpu, n);
+    for tile in [Tile::T64, Tile::T128] {
+        let (list, len) = place(n, 0, 1, Some(tile))?;
+        let mut source = random(suite, len)?;
+        strengthen(suite, &mut source, &list)?;
+        let mut arena = gpu.alloc(len as usize)?;
+        let mut fronts = Fronts::new(&gpu, &stream, &list, tile)?;
+        let mark = if tile == chosen { ", chosen" } else { "" };
+        let case = case(&format!("Fronts, {tile:?}{mark}"));
+        restored(suite, &case, &source, &mut arena, |s, a| {
+            fronts.launch(s, a)
+        })?;
+    }
+    let Some(peer) = peer else { return Ok(()) };
+    let mut source = random(suite, u64::from(n) * u64::from(n))?;
+    let values = stream.to_device(&gpu, &[2.0 * f64::from(n)])?;
+    let to: Vec<u64> = (0..u64::from(n)).map(|i| i * (u64::from(n) + 1)).collect();
+    let entries = tamarack_gpu::dense::Entries::new(&gpu, &stream, &to, &vec![0; to.len()])?;
+    entries.launch(suite.stream(), &mut source, &values)?;
+    let mut square = gpu.alloc(source.len())?;
+    let work = peer.potrf_work(n)?;
+    let case = case("cuSOLVER").peer();
+    restored(suite, &case, &source, &mut square, |_, a| {
+        peer.potrf(n, a, &work)
+    })
+}
+
+/// Operations of a partial factorization.
+fn flops(pivots: u32, updates: u32) -> f64 {
+    let rows = |k: u32| f64::from(pivots + updates - k - 1);
+    (0..pivots).map(|k| rows(k) * (rows(k) + 2.0) + 1.0).sum()
+}
+
+fn fronts(suite: &mut Suite, pivots: u32, updates: u32, count: u32) -> Result<(), GpuError> {
+    let problem = "dense fronts f64";
+    if !suite.wants(problem) {
+        return Ok(());
+    }
+    let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
+    for tile in [Tile::T64, Tile::T128] {
+        let (list, len) = place(pivots, updates, count, Some(tile))?;
+        let mut source = random(suite, len)?;
+        strengthen(suite, &mut source, &list)?;
+        let mut arena = gpu.alloc(len as usize)?;
+        let mut fronts = Fronts::new(&gpu, &stream, &list, tile)?;
+        let size = format!("{count} of {pivots}+{updates}");
+        let case = Case::new(problem, &size, &format!("Fronts, {tile:?}"));
+        let case = case.flops(f64::from(count) * flops(pivots, updates));
+        restored(suite, &case, &source, &mut arena, |s, a| {
+            fronts.launch(s, a)
+        })?;
+    }
+    Ok(())
+}
+
+fn small(suite: &mut Suite, peer: Option<&Nvidia>, order: u32) -> Result<(), GpuError> {
+    let problem = "dense small fronts f64";
+    if !suite.wants(problem) || order > SmallFronts::largest_order(suite.gpu()) {
+        return Ok(());
+    }
+    let count = 10_000;
+    let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
+    let (list, len) = place(order / 2, order / 2, count, None)?;
+    let mut source = random(suite, len)?;
+    strengthen(suite, &mut source, &list)?;
+    let mut arena = gpu.alloc(len as usize)?;
+    let half = f64::from(order);
+    let bytes = f64::from(count) * half * (half + 1.0) * 8.0; // read and written once
+    let size = format!("{count} of order {order}");
+    let case = |by: &str| Case::new(problem, &size, by).bytes(bytes);
+    let mut fronts = SmallFronts::new(&gpu, &stream, &list)?;
+    restored(suite, &case("SmallFronts"), &source, &mut arena, |s, a| {
+        fronts.launch(s, a)
+    })?;
+    let Some(peer) = peer else { return Ok(()) };
+    let square = u64::from(order * order);
+    let mut source = random(suite, square * u64::from(count))?;
+    let values = stream.to_device(&gpu, &[2.0 * half])?;
+    let diagonal =
+        |i: u64| (0..u64::from(order)).map(move |j| i * square + j * (u64::from(order) + 1));
+    let to: Vec<u64> = (0..u64::from(count)).flat_map(diagonal).collect();
+    let entries = tamarack_gpu::dense::Entries::new(&gpu, &stream, &to, &vec![0; to.len()])?;
+    entries.launch(suite.stream(), &mut source, &values)?;
+    let mut squares = gpu.alloc(source.len())?;
+    let batch = Batch::new(&gpu, &stream, order, &squares)?;
+    let case = case("POTRF + TRSM + GEMM, batched").peer();
+    restored(suite, &case, &source, &mut squares, |_, _| batch.run(peer))
+}

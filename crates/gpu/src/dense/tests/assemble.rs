@@ -1,0 +1,162 @@
+//! Extend-add and entries.
+
+use super::super::{Assembly, Child, Entries, Front, FrontShape, Parent, Placed};
+use super::{Random, compare};
+use crate::testing;
+
+/// About `share` of the rows of a parent, ascending.
+fn some_rows(rows: u32, share: f64, random: &mut Random) -> Vec<u32> {
+    (0..rows)
+        .filter(|_| random.next() < 2.0 * share - 1.0)
+        .collect()
+}
+
+#[test]
+fn parents_are_the_sums_of_their_children() {
+    let Some(gpu) = testing::gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    let mut random = Random(5);
+    let sizes = [
+        (1, 0),
+        (7, 60),
+        (64, 64),
+        (65, 129),
+        (130, 70),
+        (0, 40),
+        (300, 263),
+    ];
+    let (mut end, mut fronts, mut relatives) = (0, Vec::new(), Vec::new());
+    for (n, (pivots, updates)) in sizes.into_iter().enumerate() {
+        let shape = FrontShape::new(pivots, updates).unwrap();
+        let (panel, update) = (end, end + shape.panel_len);
+        end = update + shape.update_len;
+        fronts.push(Front {
+            pivots,
+            updates,
+            panel,
+            update,
+            inverse: 0,
+            fresh: n == 3,
+        });
+        let mut own = Vec::new();
+        for share in [0.0, 0.1, 0.5, 1.0].into_iter().take(n % 5) {
+            let rows = some_rows(pivots + updates, share, &mut random);
+            own.push((end, rows));
+            let order = own.last().unwrap().1.len() as u32;
+            end += FrontShape::new(0, order).unwrap().update_len;
+        }
+        relatives.push(own);
+    }
+    let children: Vec<Vec<Child<'_>>> = relatives
+        .iter()
+        .map(|own| {
+            own.iter()
+                .map(|&(update, ref relative)| Child { update, relative })
+                .collect()
+        })
+        .collect();
+    let parents: Vec<Parent<'_>> = fronts
+        .iter()
+        .zip(&children)
+        .map(|(&front, children)| Parent { front, children })
+        .collect();
+    let values = random.fill(end);
+    let (mut want, mut owned) = (values.clone(), vec![false; values.len()]);
+    for parent in &parents {
+        let Front {
+            pivots,
+            updates,
+            panel,
+            update,
+            fresh,
+            ..
+        } = parent.front;
+        let shape = FrontShape::new(pivots, updates).unwrap();
+        let place = |i: u32, j: u32| {
+            let row = if i < pivots {
+                i
+            } else {
+                i - pivots + shape.first_update
+            };
+            let place = if j < pivots {
+                Placed::packed(panel, shape.panel_height).index(row, j)
+            } else {
+                Placed::packed(update, shape.update_height).index(i - pivots, j - pivots)
+            };
+            place as usize
+        };
+        let written = if fresh { pivots } else { pivots + updates };
+        for j in 0..written {
+            for i in j..pivots + updates {
+                (want[place(i, j)], owned[place(i, j)]) = (0.0, true);
+            }
+        }
+        for child in parent.children {
+            let order = child.relative.len() as u32;
+            let height = FrontShape::new(0, order).unwrap().update_height;
+            for (j, &pj) in (0..).zip(child.relative).filter(|&(_, &pj)| pj < written) {
+                for (i, &pi) in (0..).zip(child.relative).skip(j as usize) {
+                    let from = Placed::packed(child.update, height).index(i, j) as usize;
+                    want[place(pi, pj)] += values[from];
+                }
+            }
+        }
+    }
+    let mut device = stream.to_device(gpu, &values).unwrap();
+    let assembly = Assembly::new(gpu, &stream, &parents).unwrap();
+    assembly.launch(&stream, &mut device).unwrap();
+    let got = stream.to_host(&device).unwrap();
+    compare("assembly", &got, &want, |i| owned[i], 0.0);
+}
+
+#[test]
+fn entries_are_added_to_their_places() {
+    let Some(gpu) = testing::gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    for n in [0_u32, 1, 255, 256, 257, 100_003] {
+        let values = Random(2).fill(n.into());
+        let old = Random(3).fill(u64::from(2 * n));
+        let to: Vec<u64> = (0..n).map(|e| u64::from(2 * (n - 1 - e) + e % 2)).collect();
+        let from: Vec<u32> = (0..n).map(|e| (e / 3 * 3) % n).collect();
+        let mut want = old.clone();
+        for (&t, &f) in to.iter().zip(&from) {
+            want[t as usize] += values[f as usize];
+        }
+        let mut arena = stream.to_device(gpu, &old).unwrap();
+        let values = stream.to_device(gpu, &values).unwrap();
+        let entries = Entries::new(gpu, &stream, &to, &from).unwrap();
+        entries.launch(&stream, &mut arena, &values).unwrap();
+        assert_eq!(stream.to_host(&arena).unwrap(), want);
+        if n > 1 {
+            let mut view = arena.view_mut();
+            let short = view.slice_mut(..1).unwrap();
+            assert!(entries.launch(&stream, short, &values).is_err());
+        }
+    }
+}
+
+#[test]
+fn relative_indices_ascend_within_the_parent() {
+    let Some(gpu) = testing::gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    let front = Front {
+        pivots: 3,
+        updates: 4,
+        panel: 0,
+        update: 100,
+        inverse: 0,
+        fresh: false,
+    };
+    let wrong: [&[u32]; 3] = [&[1, 1], &[3, 2], &[5, 7]];
+    for relative in wrong {
+        let children = [Child {
+            update: 200,
+            relative,
+        }];
+        let parent = Parent {
+            front,
+            children: &children,
+        };
+        assert!(Assembly::new(gpu, &stream, &[parent]).is_err());
+    }
+}
