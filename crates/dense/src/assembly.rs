@@ -22,11 +22,12 @@ pub struct Run {
     pub target: u32,
 }
 
-/// Splits relative indices, the increasing positions of a child's rows in its parent's front, into
-/// runs. `runs` is overwritten; it grows only if it has less room than there are rows.
-pub fn find_runs(relative: &[u32], runs: &mut Vec<Run>) {
+/// Splits rows `from..` of a child into runs, by their relative indices: the increasing positions of
+/// all its rows in its parent's front. `runs` is overwritten; it grows only if it has less room than
+/// there are rows.
+pub fn find_runs(relative: &[u32], from: usize, runs: &mut Vec<Run>) {
     runs.clear();
-    for (i, &target) in relative.iter().enumerate() {
+    for (i, &target) in relative.iter().enumerate().skip(from) {
         let i = i as u32;
         match runs.last_mut() {
             Some(run) if run.target + (i - run.from) == target => run.to = i + 1,
@@ -52,7 +53,7 @@ pub fn prefetch<T>(p: *const T) {
 }
 
 /// Adds columns `columns` of a child's update matrix, `child` in layout `layout`, to its parent's
-/// front; `runs` cover all rows of the child ([`find_runs`]).
+/// front; `runs` cover the rows of the child from `columns.start` on at least ([`find_runs`]).
 ///
 /// # Safety
 /// Both matrices are valid for their layouts and do not overlap, `runs` stay inside the parent's

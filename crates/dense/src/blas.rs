@@ -217,6 +217,7 @@ pub(crate) unsafe fn trsm<S: Simd>(
                         ldb: ldl,
                         c: c.add(i + j * ldx),
                         ldc: ldx,
+                        next: l,
                     };
                     let lower = Lower {
                         l: l.add(j * (ldl + 1)),
@@ -296,6 +297,7 @@ pub(crate) unsafe fn cholesky_panel<S: Simd>(
                 ldb: lda,
                 c,
                 ldc: lda,
+                next: b,
             };
             tile::factor::<S>(nn, &tile, inverse).map_err(|(index, value)| PivotFailure {
                 index: j + index,

@@ -262,6 +262,7 @@ unsafe fn macrotile<S: Simd>(
                     ldb: b.ld,
                     c: column.wrapping_add(i0 + i + skip),
                     ldc,
+                    next: b.base,
                 };
                 tile::multiply::<S>(S::MR.min(m - i) - skip, cols, &tile, mode);
             }

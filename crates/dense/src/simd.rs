@@ -89,4 +89,6 @@ pub trait Simd: Copy + 'static {
     unsafe fn sum(a: Self::V) -> Self::T;
     /// Asks for a line to come into the first cache; never faults.
     unsafe fn prefetch(p: *const Self::T);
+    /// Asks for a line to come into the second cache; never faults.
+    unsafe fn prefetch_far(p: *const Self::T);
 }

@@ -248,6 +248,7 @@ unsafe fn factor_diagonal<S: Simd>(f: FrontMut<S::T>, s: &Step<S::T>) -> Result<
             ldb: S::MR,
             c: at(j),
             ldc,
+            next: b.cast_const(),
         };
         // SAFETY: the caller's contract; the tiles lie in the diagonal block and its packed copy.
         unsafe {
@@ -324,6 +325,7 @@ unsafe fn solve<S: Simd>(f: FrontMut<S::T>, s: &Step<S::T>, micropanels: Range<u
                 ldb: S::MR,
                 c: c.wrapping_add(rows.start),
                 ldc,
+                next: b,
             };
             let lower = Lower {
                 l: b.wrapping_add(j * S::MR),
@@ -355,6 +357,14 @@ unsafe fn update<S: Simd>(
             } else {
                 mode
             };
+            // While these columns are worked on, the next come into the second cache, if all
+            // microtiles of a group take part: a part with each.
+            let mut next = s.rows.wrapping_add(q * s.stride).cast_const();
+            let mut next_step = 0;
+            if q + 1 < columns.end {
+                next = next.wrapping_add(s.stride);
+                next_step = tile::asked_for::<S::T>(s.width);
+            }
             let mut done = 0;
             while done < of_q.len() {
                 let (c, ldc, left) = column(&f, of_q.start + done);
@@ -372,7 +382,9 @@ unsafe fn update<S: Simd>(
                         ldb: S::MR,
                         c: c.wrapping_add(of_p.start + skip),
                         ldc,
+                        next,
                     };
+                    next = next.wrapping_add(next_step);
                     // SAFETY: the caller's contract; the rows begin in or below the columns' block.
                     unsafe { tile::multiply::<S>(of_p.len() - skip, n, &tile, mode) };
                 }

@@ -32,6 +32,9 @@ pub(crate) struct Tile<T> {
     pub ldb: usize,
     pub c: *mut T,
     pub ldc: usize,
+    /// What a long product asks for meanwhile, [`asked_for`] numbers: part of the B that comes next,
+    /// or B itself.
+    pub next: *const T,
 }
 
 /// `Σ_l a_l·b_lᵀ` in registers; the last vector of A is masked unless `FULL`.
@@ -71,7 +74,7 @@ unsafe fn accumulate_ahead<S: Simd, const V: usize, const N: usize>(
     // SAFETY: as in `accumulate`; a prefetch never faults.
     unsafe {
         let mut acc = [[S::zero(); V]; N];
-        let (mut a, mut b, mut c) = (t.a, t.b, t.c);
+        let (mut a, mut b, mut c, mut next) = (t.a, t.b, t.c, t.next);
         let turns = t.k / 4;
         let ahead = turns.min(2 * N);
         for turn in 0..turns {
@@ -81,6 +84,10 @@ unsafe fn accumulate_ahead<S: Simd, const V: usize, const N: usize>(
                 S::prefetch(c.wrapping_add(from));
                 S::prefetch(c.wrapping_add(from + V * S::LANES / 2 - 1));
                 c = c.wrapping_add((turn & 1) * t.ldc);
+            }
+            if turn & 1 == 1 {
+                S::prefetch_far(next);
+                next = next.wrapping_add(64 / size_of::<S::T>());
             }
             for _ in 0..4 {
                 rank_one::<S, V, N, true>(&mut acc, a, b, mask);
@@ -164,6 +171,14 @@ pub(crate) unsafe fn store_column<S: Simd, const V: usize, const FULL: bool>(
     }
 }
 
+/// Numbers of [`Tile::next`] that a product over `k` asks for: a line for every other turn.
+pub(crate) fn asked_for<T>(k: usize) -> usize {
+    k / 8 * (64 / size_of::<T>())
+}
+
+/// Length from which C is asked for while the sum is made.
+const LONG: usize = 48;
+
 /// `C ← β·C − A·Bᵀ` on one microtile.
 struct Multiply<'a, S: Simd, const V: usize, const N: usize, const FULL: bool> {
     tile: &'a Tile<S::T>,
@@ -178,7 +193,7 @@ impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Multiply<
         let t = self.tile;
         // SAFETY: the caller of `multiply` vouches for the operands.
         unsafe {
-            let acc = if FULL && t.k >= 48 {
+            let acc = if FULL && t.k >= LONG {
                 accumulate_ahead::<S, V, N>(t, self.mask)
             } else {
                 accumulate::<S, V, N, FULL>(t, self.mask)
@@ -221,7 +236,11 @@ impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Solve<'_,
         let (t, l) = (self.tile, self.lower);
         // SAFETY: the caller of `solve` vouches for the operands.
         unsafe {
-            let mut x = accumulate::<S, V, N, FULL>(t, self.mask);
+            let mut x = if FULL && t.k >= LONG {
+                accumulate_ahead::<S, V, N>(t, self.mask)
+            } else {
+                accumulate::<S, V, N, FULL>(t, self.mask)
+            };
             for j in 0..N {
                 let c = load_column::<S, V, FULL>(t.c.add(j * t.ldc), self.mask);
                 for v in 0..V {

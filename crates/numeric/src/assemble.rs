@@ -1,23 +1,153 @@
-//! Entries of A into a front.
+//! Assembly of a front: cleared, entries of A added, then the children's update matrices in the
+//! order of the tree.
 
 use std::ops::Range;
 
-use tamarack_dense::prefetch;
+use tamarack_dense::{Isa, UpdateMode, extend_add, find_runs, prefetch};
 use tamarack_symbolic::SymbolicFactor;
 
-use crate::front::Packed;
+use crate::eliminate::Crew;
+use crate::execute::Execution;
+use crate::front::{Front, Packed};
+use crate::profile::{Activity, Laps, Part};
 use crate::value::Value;
 
 /// How many entries ahead values are asked for: they come from all over A, and are added in the
 /// order of elimination.
 const AHEAD: usize = 24;
 
+/// Fronts of at least this order are assembled by all members.
+const SHARED_ASSEMBLY: usize = 512;
+
+/// Numbers of a large front that are cleared and added to before the next: with what is added they
+/// stay in a second-level cache of 1 MB.
+const STRIP: usize = 1 << 15;
+
+impl<T: Value> Execution<'_, T> {
+    /// Assembles a front, by the whole crew where it is large.
+    ///
+    /// # Safety
+    /// The children are done, and nobody else works on this front.
+    pub unsafe fn assemble(
+        &self,
+        s: usize,
+        member: usize,
+        front: &Front<T>,
+        crew: Crew<'_>,
+        laps: &mut Laps,
+    ) {
+        let blocks = front.panel.layout.blocks() + front.update.layout.blocks();
+        if front.panel.layout.rows < SHARED_ASSEMBLY || matches!(crew, Crew::Alone(_)) {
+            // SAFETY: the caller's promise.
+            return (0..blocks)
+                .for_each(|b| unsafe { self.assemble_block(s, member, front, b, laps) });
+        }
+        crew.for_each(Activity::Assembly, blocks, |b, member| {
+            if !self.meter.cancelled() {
+                let mut laps = crew.laps();
+                // SAFETY: every block column is in one task; the children are only read.
+                unsafe { self.assemble_block(s, member, front, b, &mut laps) };
+                crew.book(member, &laps);
+            }
+        });
+    }
+
+    /// Assembles a block column, those of the panel counted first, strip by strip.
+    ///
+    /// # Safety
+    /// As for [`assemble_columns`](Self::assemble_columns).
+    unsafe fn assemble_block(
+        &self,
+        s: usize,
+        member: usize,
+        front: &Front<T>,
+        b: usize,
+        laps: &mut Laps,
+    ) {
+        let (order, npiv) = (front.panel.layout.rows, front.npiv());
+        let block = front.panel.layout.block;
+        let (mut from, end) = match b.checked_sub(front.panel.layout.blocks()) {
+            None => (b * block, npiv.min((b + 1) * block)),
+            Some(b) => (npiv + b * block, order.min(npiv + (b + 1) * block)),
+        };
+        while from < end {
+            let to = end.min(from + (STRIP / (order - from)).max(1));
+            // SAFETY: the caller's promise.
+            unsafe { self.assemble_columns(s, member, front, from..to, laps) };
+            from = to;
+        }
+    }
+
+    /// Clears columns of a front and adds all that belongs there: entries of A first, then the
+    /// children in the order of the tree.
+    ///
+    /// # Safety
+    /// Only this call touches these columns, and nobody writes to the children's matrices.
+    pub unsafe fn assemble_columns(
+        &self,
+        s: usize,
+        member: usize,
+        front: &Front<T>,
+        columns: Range<usize>,
+        laps: &mut Laps,
+    ) {
+        let npiv = front.npiv();
+        let (from, to) = (columns.start, columns.end);
+        let pivots = from.min(npiv)..to.min(npiv);
+        let update = from.saturating_sub(npiv)..to.saturating_sub(npiv);
+        let isa = Isa::detect();
+        let mut added = 0;
+        // SAFETY: the caller's promise, and the entry map belongs to these values.
+        unsafe {
+            let mut cleared = 0;
+            if !(self.new_arena && self.memory.plan.panel_is_fresh(s)) {
+                cleared += front.panel.clear(pivots.clone());
+            }
+            if self.update_mode(s) == UpdateMode::Accumulate {
+                cleared += front.update.clear(update);
+            }
+            add_entries(
+                self.symbolic,
+                s,
+                self.values,
+                self.shift,
+                &front.panel,
+                pivots,
+            );
+            laps.lap(Part::Entries, || (cleared * size_of::<T>()) as u64);
+            let runs = &mut self.spaces.of(member).runs;
+            for &child in self.symbolic.children(s) {
+                let child = child as usize;
+                let relative = self.symbolic.relative(child);
+                let position = |column: usize| relative.partition_point(|&r| (r as usize) < column);
+                let columns = position(from)..position(to);
+                if !columns.is_empty() {
+                    let below = |from: usize| (relative.len() - from) * (relative.len() - from + 1);
+                    added += (below(columns.start) - below(columns.end)) / 2;
+                    find_runs(relative, columns.start, runs);
+                    let update = self.memory.update(child, member);
+                    extend_add(
+                        update.data,
+                        update.layout,
+                        runs,
+                        columns,
+                        &front.view(),
+                        isa,
+                    );
+                }
+            }
+        }
+        // Each number is read twice and written once.
+        laps.lap(Part::ExtendAdd, || (3 * added * size_of::<T>()) as u64);
+    }
+}
+
 /// Adds the entries of A that fall into pivot columns `columns` (counted in the front) of
 /// supernode `s`, and `shift` to their diagonal.
 ///
 /// # Safety
 /// Nobody else may use these columns meanwhile; `values` belong to the pattern analyzed.
-pub(crate) unsafe fn add_entries<T: Value>(
+unsafe fn add_entries<T: Value>(
     symbolic: &SymbolicFactor,
     s: usize,
     values: &[T],

@@ -4,27 +4,21 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tamarack_dense::{
-    Isa, Run, UpdateMode, Workspace, extend_add, find_runs, is_small, partial_cholesky,
-};
+use tamarack_dense::{Run, UpdateMode, Workspace, is_small, partial_cholesky};
 use tamarack_plan::FactorPlan;
 use tamarack_symbolic::SymbolicFactor;
 
-use crate::assemble::add_entries;
 use crate::control::Meter;
 use crate::eliminate::{Crew, Stop, eliminate};
 use crate::front::{Front, Memory, Packed};
-use crate::profile::{Activity, Book, FrontId, Laps, Part, Phase};
+use crate::profile::{Book, FrontId, Laps, Phase};
 use crate::team::Team;
 use crate::value::Value;
-
-/// Fronts of at least this order are assembled by all members.
-const SHARED_ASSEMBLY: usize = 512;
 
 /// Working memory of one member.
 pub(crate) struct MemberSpace<T> {
     kernel: Workspace<T>,
-    runs: Vec<Run>,
+    pub runs: Vec<Run>,
 }
 
 /// Working memory of all members of a team; a member uses only its own.
@@ -47,7 +41,7 @@ impl<T: Value> Spaces<T> {
     /// # Safety
     /// Nobody else may hold this member's space.
     #[allow(clippy::mut_from_ref)]
-    unsafe fn of(&self, member: usize) -> &mut MemberSpace<T> {
+    pub unsafe fn of(&self, member: usize) -> &mut MemberSpace<T> {
         // SAFETY: the caller's promise.
         unsafe { &mut *self.0[member].get() }
     }
@@ -197,7 +191,7 @@ impl<T: Value> Execution<'_, T> {
         // SAFETY: the caller's promise.
         let outcome = unsafe {
             if whole {
-                self.assemble_all(s, member, &front, &mut laps);
+                self.assemble_columns(s, member, &front, 0..npiv + nupd, &mut laps);
                 let outcome = self.eliminate_whole(&front, self.update_mode(s), member);
                 self.meter.add_front(npiv, nupd);
                 outcome
@@ -250,129 +244,12 @@ impl<T: Value> Execution<'_, T> {
     }
 
     /// A small front without children finds nothing in its update matrix, which need not be cleared.
-    fn update_mode(&self, s: usize) -> UpdateMode {
+    pub fn update_mode(&self, s: usize) -> UpdateMode {
         let leaf = self.symbolic.children(s).is_empty();
         if leaf && is_small(self.symbolic.npiv(s), self.symbolic.nupd(s)) {
             UpdateMode::Overwrite
         } else {
             UpdateMode::Accumulate
         }
-    }
-
-    /// Assembles a front, by the whole crew where it is large.
-    ///
-    /// # Safety
-    /// As for [`process`](Self::process).
-    unsafe fn assemble(
-        &self,
-        s: usize,
-        member: usize,
-        front: &Front<T>,
-        crew: Crew<'_>,
-        laps: &mut Laps,
-    ) {
-        if front.panel.layout.rows < SHARED_ASSEMBLY || matches!(crew, Crew::Alone(_)) {
-            // SAFETY: the caller's promise.
-            return unsafe { self.assemble_all(s, member, front, laps) };
-        }
-        let pivot_blocks = front.panel.layout.blocks();
-        let blocks = pivot_blocks + front.update.layout.blocks();
-        crew.for_each(Activity::Assembly, blocks, |b, member| {
-            if !self.meter.cancelled() {
-                let mut laps = crew.laps();
-                let (panel, update) = match b.checked_sub(pivot_blocks) {
-                    None => (b..b + 1, 0..0),
-                    Some(c) => (0..0, c..c + 1),
-                };
-                // SAFETY: every block column is in one task; the children are only read.
-                unsafe { self.assemble_blocks(s, member, front, panel, update, &mut laps) };
-                crew.book(member, &laps);
-            }
-        });
-    }
-
-    /// # Safety
-    /// As for [`process`](Self::process).
-    unsafe fn assemble_all(&self, s: usize, member: usize, front: &Front<T>, laps: &mut Laps) {
-        let blocks = (front.panel.layout.blocks(), front.update.layout.blocks());
-        // SAFETY: the caller's promise.
-        unsafe { self.assemble_blocks(s, member, front, 0..blocks.0, 0..blocks.1, laps) }
-    }
-
-    /// Clears block columns `panel` and `update` of a front and adds all that belongs there:
-    /// entries of A first, then the children in the order of the tree.
-    ///
-    /// # Safety
-    /// Only this call touches these block columns, and nobody writes to the children's matrices.
-    unsafe fn assemble_blocks(
-        &self,
-        s: usize,
-        member: usize,
-        front: &Front<T>,
-        panel: std::ops::Range<usize>,
-        update: std::ops::Range<usize>,
-        laps: &mut Laps,
-    ) {
-        let (npiv, nupd, block) = (
-            front.npiv(),
-            front.update.layout.rows,
-            front.panel.layout.block,
-        );
-        let pivots = panel.start * block..npiv.min(panel.end * block);
-        // Columns of the front that these block columns cover: contiguous, as callers cut them.
-        let from = if panel.is_empty() {
-            npiv + update.start * block
-        } else {
-            pivots.start
-        };
-        let to = if update.is_empty() {
-            pivots.end
-        } else {
-            npiv + nupd.min(update.end * block)
-        };
-        let isa = Isa::detect();
-        let mut added = 0;
-        // SAFETY: the caller's promise, and the entry map belongs to these values.
-        unsafe {
-            let mut cleared = 0;
-            if !(self.new_arena && self.memory.plan.panel_is_fresh(s)) {
-                cleared += front.panel.clear(panel);
-            }
-            if self.update_mode(s) == UpdateMode::Accumulate {
-                cleared += front.update.clear(update);
-            }
-            add_entries(
-                self.symbolic,
-                s,
-                self.values,
-                self.shift,
-                &front.panel,
-                pivots,
-            );
-            laps.lap(Part::Entries, || (cleared * size_of::<T>()) as u64);
-            let runs = &mut self.spaces.of(member).runs;
-            for &child in self.symbolic.children(s) {
-                let child = child as usize;
-                let relative = self.symbolic.relative(child);
-                let position = |column: usize| relative.partition_point(|&r| (r as usize) < column);
-                let columns = position(from)..position(to);
-                if !columns.is_empty() {
-                    let below = |from: usize| (relative.len() - from) * (relative.len() - from + 1);
-                    added += (below(columns.start) - below(columns.end)) / 2;
-                    find_runs(relative, runs);
-                    let update = self.memory.update(child, member);
-                    extend_add(
-                        update.data,
-                        update.layout,
-                        runs,
-                        columns,
-                        &front.view(),
-                        isa,
-                    );
-                }
-            }
-        }
-        // Each number is read twice and written once.
-        laps.lap(Part::ExtendAdd, || (3 * added * size_of::<T>()) as u64);
     }
 }

@@ -27,17 +27,17 @@ impl<T: Value> Packed<T> {
             .wrapping_sub(top)
     }
 
-    /// Sets block columns to zero and returns how many numbers that were.
+    /// Sets columns to zero, one stretch of memory, and returns how many numbers that were.
     ///
     /// # Safety
-    /// Nobody else may use these block columns meanwhile.
-    pub unsafe fn clear(&self, blocks: std::ops::Range<usize>) -> usize {
-        if blocks.is_empty() {
+    /// Nobody else may use these columns meanwhile.
+    pub unsafe fn clear(&self, columns: std::ops::Range<usize>) -> usize {
+        let Some(last) = columns.clone().last() else {
             return 0;
-        }
-        let from = self.layout.offset(blocks.start);
-        let last = blocks.end - 1;
-        let to = self.layout.offset(last) + self.layout.width(last) * self.layout.height(last);
+        };
+        let top = |j: usize| j / self.layout.block * self.layout.block;
+        let from = self.layout.index(top(columns.start), columns.start);
+        let to = self.layout.index(top(last), last) + self.layout.rows - top(last);
         // SAFETY: the range lies in the matrix, and zero bytes are the number zero.
         unsafe { std::ptr::write_bytes(self.data.add(from), 0, to - from) };
         to - from

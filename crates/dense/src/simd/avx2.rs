@@ -115,6 +115,10 @@ macro_rules! avx2 {
             unsafe fn prefetch(p: *const $t) {
                 unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
             }
+            #[inline(always)]
+            unsafe fn prefetch_far(p: *const $t) {
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
+            }
         }
     };
 }

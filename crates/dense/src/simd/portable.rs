@@ -144,4 +144,6 @@ impl<T: Real> Simd for Portable<T> {
     }
     #[inline(always)]
     unsafe fn prefetch(_: *const T) {}
+    #[inline(always)]
+    unsafe fn prefetch_far(_: *const T) {}
 }

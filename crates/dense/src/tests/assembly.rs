@@ -5,10 +5,12 @@ use crate::{BlockColumns, FrontMut, Isa, Run, extend_add, find_runs};
 #[test]
 fn runs_cover_all_rows() {
     let mut runs = Vec::new();
-    find_runs(&[0, 1, 2, 5, 7, 8], &mut runs);
+    find_runs(&[0, 1, 2, 5, 7, 8], 0, &mut runs);
     let run = |from, to, target| Run { from, to, target };
     assert_eq!(runs, [run(0, 3, 0), run(3, 4, 5), run(4, 6, 7)]);
-    find_runs(&[], &mut runs);
+    find_runs(&[0, 1, 2, 5, 7, 8], 1, &mut runs);
+    assert_eq!(runs, [run(1, 3, 1), run(3, 4, 5), run(4, 6, 7)]);
+    find_runs(&[], 0, &mut runs);
     assert!(runs.is_empty());
 }
 
@@ -37,7 +39,6 @@ fn check(relative: &[u32], (npiv, nupd, block): (usize, usize, usize), isa: Isa)
     let layout = BlockColumns::update(relative.len(), block);
     let child: Vec<f64> = (0..layout.len()).map(|k| 1.0 + k as f64).collect();
     let mut runs = Vec::new();
-    find_runs(relative, &mut runs);
     let layouts = [
         BlockColumns::panel(npiv, nupd, block),
         BlockColumns::update(nupd, block),
@@ -47,6 +48,7 @@ fn check(relative: &[u32], (npiv, nupd, block): (usize, usize, usize), isa: Isa)
         let mut update = vec![0.5f64; layouts[1].len()];
         let front = FrontMut::new(panel.as_mut_ptr(), update.as_mut_ptr(), npiv, nupd, block);
         for columns in [0..cut, cut..relative.len()] {
+            find_runs(relative, columns.start, &mut runs);
             // SAFETY: the matrices are ours alone.
             unsafe { extend_add(child.as_ptr(), layout, &runs, columns, &front, isa) };
         }
