@@ -17,6 +17,7 @@ mod graph;
 mod heap;
 mod leaf;
 mod options;
+mod predict;
 mod random;
 mod refine;
 #[cfg(test)]

@@ -40,12 +40,12 @@ pub(crate) struct Patience {
     pub(crate) least: usize,
     /// Moves at most.
     pub(crate) most: usize,
+    /// The pass also ends where the cost is so many times the best.
+    pub(crate) hopeless: f64,
 }
 
 /// Passes at most.
 const PASSES: u32 = 12;
-/// A pass also ends where the cost is so many times the best.
-const HOPELESS: f64 = 2.0;
 
 /// One move: `vertex` left the separator and pulled `pulled..` into it.
 struct Move {
@@ -71,6 +71,8 @@ pub(crate) struct Refiner {
     moves: Vec<Move>,
     /// Vertices pulled into the separator, with their labels before.
     pulled: Vec<(u32, u32)>,
+    /// Separator vertices that do not touch both sides.
+    loose: Vec<u32>,
     /// Vertices that have left the separator in the passes of one refinement, some of them for good.
     pub(crate) left: Vec<u32>,
 }
@@ -82,7 +84,7 @@ impl Refiner {
         for _ in 0..PASSES {
             let moves = (task.separator.len() as f64 * patience.per_vertex) as usize;
             let moves = moves.clamp(patience.least, patience.most);
-            if !self.run_pass(task, to, moves, HOPELESS) {
+            if !self.run_pass(task, to, moves, patience.hopeless) {
                 break;
             }
             to = 1 - to;
@@ -94,9 +96,16 @@ impl Refiner {
     /// In rounds, so that both sides grow into a thick separator at the same speed.
     pub(crate) fn settle(&mut self, task: &mut Task<impl Board>) {
         self.left.clear();
-        loop {
+        self.loose.clear();
+        for &v in task.separator.iter() {
+            let touched = touched_sides(task, v);
+            if !(touched[0] && touched[1]) {
+                self.loose.push(v);
+            }
+        }
+        while !self.loose.is_empty() {
             self.pulled.clear();
-            for &v in task.separator.iter() {
+            for &v in &self.loose {
                 let touched = touched_sides(task, v);
                 if touched[0] != touched[1] {
                     self.pulled.push((v, u32::from(touched[1])));
@@ -117,8 +126,10 @@ impl Refiner {
                 break;
             }
             let board = &task.board;
-            task.separator.retain(|&v| board.side(v) == SEPARATOR);
+            self.loose.retain(|&v| board.side(v) == SEPARATOR);
         }
+        let board = &task.board;
+        task.separator.retain(|&v| board.side(v) == SEPARATOR);
     }
 
     /// Grows side 0 of a graph whose vertices all stand on side 1 from `start`, and stops at the

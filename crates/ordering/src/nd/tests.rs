@@ -207,6 +207,60 @@ fn a_grid_is_cut_by_a_plane() {
 }
 
 #[test]
+fn settled_vertices_join_the_nearer_side() {
+    // A strip of 8 x 40; the separator is 20 columns thick, the sides are what is left of it.
+    let (rows, columns) = (8u32, 40u32);
+    let p = pattern(rows * columns, |i, j| {
+        let (a, b) = ([i % columns, i / columns], [j % columns, j / columns]);
+        a[0].abs_diff(b[0]) + a[1].abs_diff(b[1]) == 1
+    });
+    let graph = weighted(&p);
+    let column = |v: u32| v % columns;
+    let mut s = Separation::default();
+    for v in 0..rows * columns {
+        let side = match column(v) {
+            0..10 => 0,
+            10..30 => SEPARATOR,
+            _ => 1,
+        };
+        s.side.push(side);
+        s.weight[side as usize] += 1;
+        if side == SEPARATOR {
+            s.separator.push(v);
+        }
+    }
+    let mut slots = vec![NONE; graph.n()];
+    Refiner::default().settle(&mut Task {
+        graph: &graph,
+        board: Sides {
+            side: &mut s.side,
+            slots: &mut slots,
+        },
+        separator: &mut s.separator,
+        weight: &mut s.weight,
+        goal: NdOptions::default().goal(graph.total),
+    });
+    check(&graph, &s);
+    assert!(s.separator.iter().all(|&v| (18..22).contains(&column(v))));
+    assert!(s.weight[2] <= 2 * u64::from(rows));
+}
+
+#[test]
+fn predicted_flops_are_those_of_the_fronts() {
+    // A path of 7: vertex 3 is the root's separator, 1 and 5 those of the halves.
+    let p = pattern(7, |i, j| i == j + 1);
+    let labels = [4, 2, 5, 1, 6, 3, 7].map(std::sync::atomic::AtomicU32::new);
+    let mut divided = vec![false; 8];
+    divided[1..4].fill(true);
+    let found = predict::predicted_flops(&weighted(&p), &labels, &divided);
+    // Fronts of the separators: 1 pivot; 1 row below for the halves. Pieces: boundaries 1, 2, 2, 1.
+    let front = |below: f64, pivots: f64| (below + pivots).powi(3) - below.powi(3);
+    let separators = front(0.0, 1.0) + 2.0 * front(1.0, 1.0);
+    let pieces = 2.0 * front(1.0, 0.2) + 2.0 * front(2.0, 0.4);
+    assert!((found - separators - pieces).abs() < 1e-9, "{found}");
+}
+
+#[test]
 fn the_order_does_not_depend_on_the_threads() {
     for p in [grid(22, 1), grid(9, 3), random(3000, 1, 5)] {
         let graph = Graph::from_pattern(&p).unwrap();

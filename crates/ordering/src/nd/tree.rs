@@ -18,7 +18,8 @@ use crate::nd::bisect::Level;
 use crate::nd::board::TreeNode;
 use crate::nd::coarsen::Coarsener;
 use crate::nd::graph::Weighted;
-use crate::nd::options::THOROUGH;
+use crate::nd::options::{FINE, THOROUGH};
+use crate::nd::predict::predicted_flops;
 use crate::nd::random::mix;
 use crate::nd::refine::Task;
 use crate::nd::{Dissection, NdOptions, Space};
@@ -30,6 +31,9 @@ const NODES: usize = 1 << DEPTH;
 /// A separator is given up if its cost is not below this share of that on the coarser level, where
 /// it was thicker: 0.9 gives 1 % less flops than 1.2, and 7-point grids 4 %.
 const PROGRESS: f64 = 0.9;
+
+/// Trees are compared on a level with at most the `SHARE`th part of the vertices.
+const SHARE: usize = 8;
 
 /// A dissection tree: node 1 is the root, node `t` has the children `2t` and `2t + 1`.
 pub(crate) struct Tree {
@@ -58,22 +62,58 @@ impl Dissection<'_> {
     /// Divides `graph` into pieces of less than `options.piece` vertices, where it can.
     pub(crate) fn tree(&self, graph: &Weighted, seed: u64) -> Tree {
         let mut levels = hierarchy(graph, self.options, seed);
-        let mut tree = Growing::new(levels.last().map_or(graph, |l| &l.graph), graph.n());
-        loop {
-            let fine = levels.last().map_or(graph, |l| &l.graph);
-            self.refine_all(fine, &mut tree);
-            self.divide(fine, &mut tree, seed);
-            let Some(level) = levels.pop() else { break };
-            let labels = tree.labels;
-            tree.labels = (level.map.par_iter())
-                .with_min_len(4096)
-                .map(|&c| AtomicU32::new(labels[c as usize].load(Relaxed)))
-                .collect();
+        let grown = |upto: usize, seed: u64| {
+            let coarsest = levels.last().map_or(graph, |l| &l.graph);
+            let mut tree = Growing::new(coarsest, graph.n());
+            for at in (upto..=levels.len()).rev() {
+                self.raise(graph, &levels, at, &mut tree, seed);
+            }
+            tree
+        };
+        // Where trees are compared: few vertices, so that several cost little.
+        let few = graph.n() / SHARE;
+        let mut compared = 1 + levels.iter().take_while(|l| l.graph.n() > few).count();
+        let mut tree;
+        if compared <= levels.len() {
+            let coarse = &levels[compared - 1].graph;
+            tree = grown(compared, seed);
+            let mut least = predicted_flops(coarse, &tree.labels, &tree.divided);
+            for k in 1..self.options.tries {
+                let trial = grown(compared, mix(seed ^ mix(u64::from(k))));
+                let cost = predicted_flops(coarse, &trial.labels, &trial.divided);
+                if cost < least {
+                    (tree, least) = (trial, cost);
+                }
+            }
+        } else {
+            compared = levels.len();
+            tree = grown(compared, seed);
+        }
+        for at in (0..compared).rev() {
+            levels.truncate(at + 1);
+            self.raise(graph, &levels, at, &mut tree, seed);
         }
         Tree {
             labels: tree.labels.into_iter().map(AtomicU32::into_inner).collect(),
             divided: tree.divided,
         }
+    }
+
+    /// Takes the tree from `levels[at]` (from nowhere: the end of `levels`) to the level above it in
+    /// size, refines its separators there and divides its pieces.
+    fn raise(&self, graph: &Weighted, levels: &[Level], at: usize, tree: &mut Growing, seed: u64) {
+        let fine = match at {
+            0 => graph,
+            _ => &levels[at - 1].graph,
+        };
+        if let Some(level) = levels.get(at) {
+            tree.labels = (level.map.par_iter())
+                .with_min_len(4096)
+                .map(|&c| AtomicU32::new(tree.labels[c as usize].load(Relaxed)))
+                .collect();
+            self.refine_all(fine, tree);
+        }
+        self.divide(fine, tree, seed);
     }
 
     /// Refines every separator, from the root down.
@@ -155,7 +195,9 @@ impl Dissection<'_> {
         };
         let refiner = &mut space.bisector.refiner;
         refiner.settle(&mut task);
-        refiner.refine(&mut task, THOROUGH);
+        let small = 4 * graph.n() < tree.slots.len();
+        let patience = if small { THOROUGH } else { FINE };
+        refiner.refine(&mut task, patience);
         (t, goal.cost(&weight), std::mem::take(&mut refiner.left))
     }
 
