@@ -98,3 +98,31 @@ fn a_later_card_runs_ptx() {
     }
     assert_eq!(stream.to_host(&y).unwrap(), [13.0, 24.0]);
 }
+
+#[test]
+fn a_cached_program_that_the_driver_refuses_is_compiled_again() {
+    let (Some(gpu), Some(compiler)) = (testing::gpu(), testing::compiler()) else {
+        return;
+    };
+    let arch = gpu.info().arch;
+    if arch.number < 90 {
+        // This card runs the machine code below.
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let store = cache::Cache::new(folder.path());
+    let version = compiler.version().unwrap();
+    let older = compiler
+        .compile(&SELFTEST, "sm_80".parse().unwrap())
+        .unwrap();
+    let (source, options) = (SELFTEST.flatten().unwrap(), compile::options(arch));
+    let key = cache::Key::new(SELFTEST.path(), &arch.to_string(), &source, &options);
+    store.put(&key, version, &older);
+    let options = GpuOptions {
+        cache: Some(folder.path().to_path_buf()),
+        ..GpuOptions::default()
+    };
+    let module = Gpu::open_with(0, options).unwrap().load(&SELFTEST).unwrap();
+    assert!(module.kernel("selftest_axpy").is_ok());
+    assert_ne!(store.get(&key, version).unwrap().code, older.code);
+}
