@@ -15,22 +15,13 @@
 #define DEPTH64 4
 #include "dense/eliminate.cuh"
 #include "dense/front.cuh"
+#include "dense/tasks.cuh"
 #include "dense/tile.cuh"
 
 struct Task {
     u32 front;
     u16 row, column;
 };
-
-__device__ __forceinline__ u32 read_acquire(const u32 *p) {
-    u32 v;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
-    return v;
-}
-
-__device__ __forceinline__ void write_release(u32 *p, u32 v) {
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
-}
 
 // How many column tiles of two row tiles are finished.
 template <int T> struct Progress {
@@ -53,12 +44,6 @@ template <int T> __device__ __forceinline__ Operand row_tile(const Front &f, con
     const u32 row = tile < before ? tile * T : f.first_update + (tile - before) * T;
     const u32 rows = tile < before ? f.pivots - tile * T : f.updates - (tile - before) * T;
     return {panel + row, {f.panel_rows, NB}, smaller(rows, (u32)T)};
-}
-
-// Ends a task: what this block wrote is seen by whoever reads `counter` and finds `tiles`.
-__device__ __forceinline__ void publish(u32 *counter, u32 tiles) {
-    __syncthreads();
-    if (threadIdx.x == 0) write_release(counter, tiles); // of all threads' writes: the barrier orders them before
 }
 
 // Factors and inverts the tile in s, of which `pivots` columns are real; L goes to c, V to inverse.
@@ -169,10 +154,7 @@ __device__ __forceinline__ void front_task(f64 *arena, const Front *fronts, cons
         for (u32 e = threadIdx.x; e < T * 8 + 2; e += Shape<T>::THREADS) corners[e] = e < T * 8 && e / 8 % 8 == e % 8; // beyond the last pivot
         diagonal_tile<T>(shared, corners, b.rows, at, pitch, inverse, status + f.status, column, row_progress, j0 + 1);
     } else {
-        if (threadIdx.x == 0) {
-            while (read_acquire(progress + f.progress + j0) <= j0) __nanosleep(20);
-        }
-        __syncthreads();
+        await(progress + f.progress + j0, j0 + 1);
         solve_tile<T>(shared, shared + T * Shape<T>::PITCH, inverse, at, pitch, a.rows, b.rows);
         publish(row_progress, j0 + 1);
     }

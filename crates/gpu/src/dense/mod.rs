@@ -10,6 +10,7 @@
 //! | [`Products`] | `C ← βC ± A Bᵀ`; SYRK into packed block columns |
 //! | [`Fronts`] | partial Cholesky of fronts of any size, all in one launch |
 //! | [`SmallFronts`] | partial Cholesky of fronts that fit into shared memory, one block each |
+//! | [`PanelSolves`] | forward and backward substitution with the panels of fronts |
 //! | [`Assembly`] | fronts from the update matrices of their children: extend-add |
 //! | [`Entries`] | entries of a sparse matrix, added to their places |
 //!
@@ -22,6 +23,7 @@ mod layout;
 mod order;
 mod product;
 mod small;
+mod solve;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +33,7 @@ pub use layout::{BLOCK, Placed};
 pub use order::Tile;
 pub use product::{Product, Products};
 pub use small::SmallFronts;
+pub use solve::{PanelSolves, RightHandSides};
 
 use crate::GpuError;
 

@@ -3,6 +3,7 @@
 mod assemble;
 mod front;
 mod product;
+mod solve;
 
 use super::Placed;
 

@@ -1,0 +1,27 @@
+// Tasks that wait for each other on the device, through counters in device memory.
+#pragma once
+#include "common.cuh"
+
+__device__ __forceinline__ u32 read_acquire(const u32 *p) {
+    u32 v;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+    return v;
+}
+
+__device__ __forceinline__ void write_release(u32 *p, u32 v) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+
+// Ends a task: what this block wrote is seen by whoever reads `counter` and finds `tiles`.
+__device__ __forceinline__ void publish(u32 *counter, u32 tiles) {
+    __syncthreads();
+    if (threadIdx.x == 0) write_release(counter, tiles); // of all threads' writes: the barrier orders them before
+}
+
+// Lets the whole block wait until `counter` is at least `tiles`.
+__device__ __forceinline__ void await(const u32 *counter, u32 tiles) {
+    if (threadIdx.x == 0) {
+        while (read_acquire(counter) < tiles) __nanosleep(20);
+    }
+    __syncthreads();
+}
