@@ -60,6 +60,14 @@ fn both<T: Real + Number>(suite: &mut Suite, size: &str, matrix: &Matrix) -> Res
     let flops = 2.0 * profile.entries as f64;
     let case = |by: &str| Case::new(&problem, size, by).bytes(bytes).flops(flops);
 
+    let eight = |by: &str| {
+        let more = 7.0 * n as f64 * 2.0 * each;
+        let problem = format!("{problem}, 8 vectors");
+        Case::new(&problem, size, by)
+            .bytes(bytes + more)
+            .flops(8.0 * flops)
+    };
+
     peers(suite, &case, matrix, &values, &x, &y)?;
     for lanes in [1, 2, 4, 8, 16, 32] {
         // Far too many or too few threads a row only take time.
@@ -92,13 +100,15 @@ fn both<T: Real + Number>(suite: &mut Suite, size: &str, matrix: &Matrix) -> Res
     let b = gpu.alloc::<T>(n)?;
     suite.time(case("chosen, residual"), |s| a.residual(s, &b, &x, &mut y))?;
     if !skewed {
-        let a = SparseMatrix::with_format(&gpu, &stream, &csr, Format::CsrRows)?;
         let xs = gpu.alloc::<T>(8 * n)?;
         let mut ys = gpu.alloc::<T>(8 * n)?;
         let view = MatrixView::new(&xs, n as u32, 8, n)?;
-        suite.time(case("CsrRows, 8 vectors"), |s| {
-            a.multiply_many(s, view, MatrixViewMut::new(&mut ys, n as u32, 8, n)?)
-        })?;
+        for format in [Format::CsrRows, Format::SlicedEll] {
+            let a = SparseMatrix::with_format(&gpu, &stream, &csr, format)?;
+            suite.time(eight(&format!("{format:?}")), |s| {
+                a.multiply_many(s, view, MatrixViewMut::new(&mut ys, n as u32, 8, n)?)
+            })?;
+        }
         halves(suite, &case, matrix, &x, &mut y)?;
     }
     Ok(())
@@ -116,7 +126,7 @@ fn halves<T: Real>(
     let lower = matrix.lower();
     let values: Vec<T> = lower.values.iter().map(|&v| T::from_f64(v)).collect();
     let csr = Csr::new(matrix.rows() as u32, &lower.starts, &lower.columns, &values)?;
-    for (rows, window) in [(512, 2048), (1024, 3072), (1536, 4096), (2048, 6144)] {
+    for (rows, window) in [(512, 2048), (768, 2560), (1024, 3072), (1536, 4096)] {
         let start = std::time::Instant::now();
         let a = SparseMatrix::symmetric_with_windows(&gpu, &stream, &csr, rows, window)?;
         eprintln!(

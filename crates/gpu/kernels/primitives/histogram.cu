@@ -28,6 +28,7 @@ template <class Count> __device__ inline void for_each_key(u64 n, const u32 *__r
 #pragma unroll
                 for (u32 i = 0; i < 4; ++i) count(w[k].v[i]);
             } else {
+#pragma unroll 1
                 for (; at < n; ++at) count(keys[at]);
             }
         }

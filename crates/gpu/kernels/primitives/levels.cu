@@ -3,8 +3,9 @@
 // Shapes: starts of length n + 1, neighbors of length starts[n] (u32); level of length n, ~0 before; queue of
 //         length n: vertices level by level, unordered within one. sizes[s], offsets[s]: how many vertices the
 //         level of step s has and where they begin in the queue; zero before, but for the first step.
-// Grid:   levels_roots: a thread a root; levels_expand: resident blocks of 256 threads, one launch a level,
-//         several launches ahead of what the host knows: a level without vertices costs only its launch.
+// Grid:   blocks of 256 threads. levels_number: a thread a vertex, queue[v] = v. levels_roots: a thread a root.
+//         levels_expand: resident blocks, one launch a level, several launches ahead of what the host knows: a
+//         level without vertices costs only its launch.
 // Needs:  nothing.
 // Order:  levels are unique, hence bits repeat; the queue's order within a level is not: sort it.
 // Ref:    Merrill, Garland, Grimshaw 2012: a warp walks the edges of 32 vertices end to end, so that long
@@ -22,6 +23,11 @@ __device__ inline void claim(bool try_it, u32 v, u32 depth, u32 *level, u32 *que
     if (lane_id() == 0) base = atomicAdd(size, __popc(winners));
     base = __shfl_sync(FULL_MASK, base, 0);
     if (won) queue_end[base + __popc(winners & ((1u << lane_id()) - 1))] = v;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) levels_number(u32 n, u32 *queue) {
+    u32 v = blockIdx.x * THREADS + threadIdx.x;
+    if (v < n) queue[v] = v;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)

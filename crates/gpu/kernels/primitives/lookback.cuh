@@ -17,30 +17,30 @@ __device__ inline u64 warp_sum(u64 v) {
     return v;
 }
 
-// The sum of tiles 0 .. tile, tile excluded, to every lane of the calling warp. Looks at 4 * 32 tiles at once:
-// the front of finished sums moves that far in one trip to L2.
-__device__ inline u64 look_back(const u64 *words, u32 tile) {
-    constexpr u32 DEPTH = 4;
+// The sum of tiles 0 .. tile, tile excluded, to every thread. The whole block calls it and looks at as many
+// tiles at once as it has threads: the front of finished sums moves that far in one trip to L2.
+template <u32 WARPS> __device__ inline u64 look_back(const u64 *words, u32 tile) {
+    __shared__ u64 sums[2][WARPS];
+    __shared__ bool ends[2][WARPS];
+    u32 lane = lane_id(), warp = threadIdx.x / WARP, turn = 0;
     u64 sum = 0;
-    for (i64 near = (i64)tile - 1;; near -= DEPTH * WARP) {
-        u64 word[DEPTH];
-#pragma unroll
-        for (u32 k = 0; k < DEPTH; ++k) {
-            i64 at = near - k * WARP - lane_id();
-            word[k] = at < 0 ? LOOK_ALL : load_relaxed(words + at);
+    for (i64 near = (i64)tile - 1;; near -= WARPS * WARP, turn ^= 1) {
+        i64 at = near - threadIdx.x;
+        u64 word = at < 0 ? LOOK_ALL : load_relaxed(words + at);
+        u32 all, taken;
+        while (true) {
+            all = __ballot_sync(FULL_MASK, (word & LOOK_ALL) != 0);
+            taken = all == 0 ? FULL_MASK : all ^ (all - 1);  // up to the nearest finished sum
+            bool waits = (taken >> lane & 1) && word >> 62 == 0;
+            if (!__any_sync(FULL_MASK, waits)) break;
+            if (waits) word = load_relaxed(words + at);
         }
-#pragma unroll
-        for (u32 k = 0; k < DEPTH; ++k) {
-            u32 all, taken;
-            while (true) {
-                all = __ballot_sync(FULL_MASK, (word[k] & LOOK_ALL) != 0);
-                taken = all == 0 ? FULL_MASK : all ^ (all - 1);  // up to the nearest finished sum
-                bool waits = (taken >> lane_id() & 1) && word[k] >> 62 == 0;
-                if (!__any_sync(FULL_MASK, waits)) break;
-                if (waits) word[k] = load_relaxed(words + (near - k * WARP - lane_id()));
-            }
-            sum += warp_sum(taken >> lane_id() & 1 ? word[k] & LOOK_SUM : 0);
-            if (all != 0) return sum;
+        u64 here = warp_sum(taken >> lane & 1 ? word & LOOK_SUM : 0);
+        if (lane == 0) sums[turn][warp] = here, ends[turn][warp] = all != 0;
+        __syncthreads();
+        for (u32 w = 0; w < WARPS; ++w) {
+            sum += sums[turn][w];
+            if (ends[turn][w]) return sum;
         }
     }
 }

@@ -17,7 +17,7 @@ template <class In, class Out>
 __device__ inline void scan(u64 n, const In *in, Out *out, u64 *words, u32 *ticket, u32 with_total) {
     constexpr u32 COUNT = Wide<In>::COUNT, ROW = WARP * COUNT, TILE = THREADS * COUNT * ROWS;
     __shared__ u32 tile_taken;
-    __shared__ u64 of_warp[WARPS], before_tile;
+    __shared__ u64 of_warp[WARPS];
     if (threadIdx.x == 0) tile_taken = atomicAdd(ticket, 1);
     __syncthreads();
     u32 tile = tile_taken, warp = threadIdx.x / WARP, lane = lane_id();
@@ -55,18 +55,14 @@ __device__ inline void scan(u64 n, const In *in, Out *out, u64 *words, u32 *tick
     }
     if (lane == 0) of_warp[warp] = carry;
     __syncthreads();
-    if (warp == 0) {
-        u64 own = 0;
-        for (u32 w = 0; w < WARPS; ++w) own += of_warp[w];
-        if (lane == 0) store_relaxed(words + tile, (tile == 0 ? LOOK_ALL : LOOK_OWN) | (own & LOOK_SUM));
-        u64 sum = tile == 0 ? 0 : look_back(words, tile);
-        if (lane == 0) {
-            if (tile != 0) store_relaxed(words + tile, LOOK_ALL | ((sum + own) & LOOK_SUM));
-            before_tile = sum;
-            if (with_total && tile == gridDim.x - 1) out[n] = (Out)(sum + own);
-        }
+    u64 own = 0;
+    for (u32 w = 0; w < WARPS; ++w) own += of_warp[w];
+    if (threadIdx.x == 0) store_relaxed(words + tile, (tile == 0 ? LOOK_ALL : LOOK_OWN) | (own & LOOK_SUM));
+    u64 before_tile = tile == 0 ? 0 : look_back<WARPS>(words, tile);
+    if (threadIdx.x == 0) {
+        if (tile != 0) store_relaxed(words + tile, LOOK_ALL | ((before_tile + own) & LOOK_SUM));
+        if (with_total && tile == gridDim.x - 1) out[n] = (Out)(before_tile + own);
     }
-    __syncthreads();
     Out start = (Out)before_tile;
     for (u32 w = 0; w < warp; ++w) start += (Out)of_warp[w];
 #pragma unroll
@@ -94,7 +90,7 @@ __device__ inline void scan(u64 n, const In *in, Out *out, u64 *words, u32 *tick
 }
 
 #define SCAN(IN, OUT)                                                                                            \
-    extern "C" __global__ void __launch_bounds__(THREADS)                                                        \
+    extern "C" __global__ void __launch_bounds__(THREADS, 4)                                                     \
         scan_##IN##_##OUT(u64 n, const IN *in, OUT *out, u64 *words, u32 *ticket, u32 with_total) {              \
         scan<IN, OUT>(n, in, out, words, ticket, with_total);                                                    \
     }

@@ -38,7 +38,7 @@ template <class T>
 __device__ inline void csr_merge(u32 m, const u32 *__restrict__ starts, const u32 *__restrict__ columns,
                                  const T *__restrict__ values, const T *__restrict__ x, const u32 *__restrict__ cuts,
                                  T *__restrict__ carries, Update<T> update) {
-    __shared__ T products[TILE];
+    __shared__ T products[TILE], sums[TILE];
     __shared__ u32 ends[TILE + 1];
     u32 row0 = cuts[blockIdx.x], row1 = cuts[blockIdx.x + 1], rows = row1 - row0;
     u32 steps = smaller((u32)TILE, m + starts[m] - blockIdx.x * TILE);
@@ -60,35 +60,22 @@ __device__ inline void csr_merge(u32 m, const u32 *__restrict__ starts, const u3
 
     u32 step = smaller(threadIdx.x * ITEMS, steps), last = smaller(step + ITEMS, steps);
     u32 row_first = path_row(step, ends, rows, entries), row = row_first, entry = step - row;
-    T sum = 0, ended[ITEMS];
+    T sum = 0;
 #pragma unroll
     for (u32 k = 0; k < ITEMS; ++k) {
         if (step + k < last) {
             if (entry < ends[row]) {
                 sum += products[entry++];
             } else {
-                ended[k] = sum, sum = 0;
-                ++row;
+                sums[row++] = sum;
+                sum = 0;
             }
         }
     }
     T in = carry_in(sum, row != row_first, carries + blockIdx.x);
-    // All products are used: the sums of the rows take their place, so that they are written in order.
-    u32 at = row_first;
-    entry = step - at;
-#pragma unroll
-    for (u32 k = 0; k < ITEMS; ++k) {
-        if (step + k < last) {
-            if (entry < ends[at]) {
-                ++entry;
-            } else {
-                products[at] = at == row_first ? in + ended[k] : ended[k];
-                ++at;
-            }
-        }
-    }
+    if (row != row_first) sums[row_first] += in;
     __syncthreads();
-    for (u32 i = threadIdx.x; i < rows; i += THREADS) update.store(row0 + i, products[i]);
+    for (u32 i = threadIdx.x; i < rows; i += THREADS) update.store(row0 + i, sums[i]);
 }
 
 template <class T>

@@ -8,7 +8,7 @@
 // What a chunk adds to rows outside is stored apart and added by symmetric_finish in the order of the chunks.
 // Places are 16 bits wide, so that an entry costs size + 2 bytes instead of twice size + 4.
 //
-// Shapes: chunks: `count` times the 8 words of Chunk. places, values: entries in the order of the rounds.
+// Shapes: chunks: the words of Chunk for each. places, values: entries in the order of the rounds.
 //         pieces: place of the row | first entry << 16, from the chunk's first entry; one more closes a chunk.
 //         rounds: first piece of each round within the chunk; one more closes a chunk. outside: rows of the
 //         window beyond the chunk's own. own: m sums; outer: sums of `outside`. add_starts (m + 1), adds: for
@@ -27,6 +27,7 @@
 struct Chunk {
     u32 entry, piece, round, outside;        // where the chunk begins in each array
     u32 row, rows, outside_count, rounds;    // its own rows, and counts
+    u32 pieces, unused[3];
 };
 
 template <class T, u32 DEPTH> struct Piece {
@@ -36,10 +37,12 @@ template <class T, u32 DEPTH> struct Piece {
     // The group's piece of a round, or an empty one.
     __device__ void load(u32 piece, u32 end, const u32 *pieces, const T *__restrict__ values,
                          const u16 *__restrict__ places) {
-        u32 lane = threadIdx.x % GROUP;
-        u32 word = 0, first = 0, last = 0;
-        if (piece < end) word = pieces[piece], first = word >> 16, last = pieces[piece + 1] >> 16;
-        row = word & 0xffff;
+        u32 lane = threadIdx.x % GROUP, first = 0, last = 0;
+        row = NONE;
+        if (piece < end) {
+            u32 word = pieces[piece];
+            row = word & 0xffff, first = word >> 16, last = pieces[piece + 1] >> 16;
+        }
 #pragma unroll
         for (u32 k = 0; k < DEPTH; ++k) {
             u32 at = first + k * GROUP + lane;
@@ -48,8 +51,8 @@ template <class T, u32 DEPTH> struct Piece {
         }
     }
 
-    __device__ void apply(bool real, const T *xs, T *ys) const {
-        T x_row = real ? xs[row] : 0, sum = 0;
+    __device__ void apply(const T *xs, T *ys) const {
+        T x_row = row != NONE ? xs[row] : 0, sum = 0;
 #pragma unroll
         for (u32 k = 0; k < DEPTH; ++k) {
             if (place[k] == NONE) continue;
@@ -57,11 +60,17 @@ template <class T, u32 DEPTH> struct Piece {
             if (place[k] != row) ys[place[k]] = fma(value[k], x_row, ys[place[k]]);
         }
         sum = group_sum<GROUP>(sum);
-        if (real && threadIdx.x % GROUP == 0) ys[row] += sum;
+        if (row != NONE && threadIdx.x % GROUP == 0) ys[row] += sum;
     }
 };
 
-template <class T, u32 DEPTH>
+// One number to shared memory, without waiting for it.
+template <class T> __device__ inline void copy_later(T *shared, const T *global) {
+    u32 to = (u32)__cvta_generic_to_shared(shared);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(sizeof(T)) : "memory");
+}
+
+template <class T, u32 DEPTH, u32 STAGES>
 __device__ inline void symmetric(const Chunk *__restrict__ chunks, u32 window, u32 most_pieces,
                                  const u32 *__restrict__ pieces, const u32 *__restrict__ rounds,
                                  const u32 *__restrict__ outside, const u16 *__restrict__ places,
@@ -73,26 +82,34 @@ __device__ inline void symmetric(const Chunk *__restrict__ chunks, u32 window, u
     u32 *piece_here = (u32 *)(ys + window), *round_here = piece_here + most_pieces;
     values += c.entry, places += c.entry, pieces += c.piece, rounds += c.round, outside += c.outside;
 
-    for (u32 k = threadIdx.x; k <= c.rounds; k += THREADS) round_here[k] = rounds[k];
-    u32 piece_count = rounds[c.rounds];
-    for (u32 k = threadIdx.x; k <= piece_count; k += THREADS) piece_here[k] = pieces[k];
-    for (u32 k = threadIdx.x; k < c.rows; k += THREADS) xs[k] = x[c.row + k], ys[k] = 0;
-    for (u32 k = threadIdx.x; k < c.outside_count; k += THREADS) xs[c.rows + k] = x[outside[k]], ys[c.rows + k] = 0;
+    // Everything that the rounds need is on its way before the first of it is waited for.
+    for (u32 k = threadIdx.x; k <= c.rounds; k += THREADS) copy_later(round_here + k, rounds + k);
+    for (u32 k = threadIdx.x; k <= c.pieces; k += THREADS) copy_later(piece_here + k, pieces + k);
+    for (u32 k = threadIdx.x; k < c.rows; k += THREADS) copy_later(xs + k, x + c.row + k), ys[k] = 0;
+    for (u32 k = threadIdx.x; k < c.outside_count; k += THREADS)
+        copy_later(xs + c.rows + k, x + outside[k]), ys[c.rows + k] = 0;
+    asm volatile("cp.async.wait_all;" ::: "memory");
     __syncthreads();
 
-    // The next round's entries are on their way while this round's are added.
+    // A ring of STAGES rounds: while one is added, the entries of the next ones are on their way.
     u32 group = threadIdx.x / GROUP;
-    Piece<T, DEPTH> now, next;
-    u32 begin = 0, end = c.rounds > 0 ? round_here[1] : 0;
-    now.load(begin + group, end, piece_here, values, places);
-    for (u32 r = 0; r < c.rounds; ++r) {
-        bool real = begin + group < end;
-        begin = end;
-        end = r + 1 < c.rounds ? round_here[r + 2] : begin;
-        next.load(begin + group, end, piece_here, values, places);
-        now.apply(real, xs, ys);
-        __syncthreads();
-        now = next;
+    Piece<T, DEPTH> ring[STAGES];
+    auto load = [&](Piece<T, DEPTH> &piece, u32 r) {
+        bool exists = r < c.rounds;
+        u32 begin = exists ? round_here[r] : 0, end = exists ? round_here[r + 1] : 0;
+        piece.load(begin + group, end, piece_here, values, places);
+    };
+#pragma unroll
+    for (u32 s = 0; s < STAGES; ++s) load(ring[s], s);
+    for (u32 r = 0; r < c.rounds; r += STAGES) {
+#pragma unroll
+        for (u32 s = 0; s < STAGES; ++s) {
+            if (r + s < c.rounds) {
+                ring[s].apply(xs, ys);
+                load(ring[s], r + s + STAGES);
+                __syncthreads();
+            }
+        }
     }
     for (u32 k = threadIdx.x; k < c.rows; k += THREADS) own[c.row + k] = ys[k];
     for (u32 k = threadIdx.x; k < c.outside_count; k += THREADS) outer[c.outside + k] = ys[c.rows + k];
@@ -113,18 +130,18 @@ __device__ inline void finish(u32 m, const u32 *__restrict__ add_starts, const u
     update.store(row, sum);
 }
 
-#define SYMMETRIC(T, DEPTH)                                                                                           \
+#define SYMMETRIC(T, DEPTH, STAGES)                                                                                           \
     extern "C" __global__ void __launch_bounds__(THREADS) symmetric_chunks_##T##_##DEPTH(                             \
         const Chunk *__restrict__ chunks, u32 window, u32 most_pieces, const u32 *__restrict__ pieces,                \
         const u32 *__restrict__ rounds, const u32 *__restrict__ outside, const u16 *__restrict__ places,              \
         const T *__restrict__ values, const T *__restrict__ x, T *__restrict__ own, T *__restrict__ outer) {          \
-        symmetric<T, DEPTH>(chunks, window, most_pieces, pieces, rounds, outside, places, values, x, own, outer);     \
+        symmetric<T, DEPTH, STAGES>(chunks, window, most_pieces, pieces, rounds, outside, places, values, x, own, outer);     \
     }
 #define SYMMETRIC_ALL(T)                                                                                              \
-    SYMMETRIC(T, 1)                                                                                                   \
-    SYMMETRIC(T, 2)                                                                                                   \
-    SYMMETRIC(T, 4)                                                                                                   \
-    SYMMETRIC(T, 6)                                                                                                   \
+    SYMMETRIC(T, 1, 4)                                                                                                   \
+    SYMMETRIC(T, 2, 4)                                                                                                   \
+    SYMMETRIC(T, 4, 3)                                                                                                   \
+    SYMMETRIC(T, 6, 2)                                                                                                   \
     extern "C" __global__ void __launch_bounds__(THREADS)                                                             \
         symmetric_finish_##T(u32 m, const u32 *__restrict__ add_starts, const u32 *__restrict__ adds,                 \
                              const T *__restrict__ own, const T *__restrict__ outer, T alpha, T beta, const T *z,     \

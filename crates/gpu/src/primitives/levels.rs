@@ -96,6 +96,7 @@ impl LevelSets {
 /// The kernels that find levels.
 pub struct Levels {
     gpu: Gpu,
+    number: Kernel,
     roots: Kernel,
     expand: Kernel,
     sort: RadixSort,
@@ -107,11 +108,13 @@ impl Levels {
     /// # Errors
     /// As [`Gpu::load`].
     pub fn new(gpu: &Gpu) -> Result<Self, GpuError> {
-        let [roots, expand] = kernels(gpu, &PROGRAM, ["levels_roots", "levels_expand"])?;
+        let names = ["levels_number", "levels_roots", "levels_expand"];
+        let [number, roots, expand] = kernels(gpu, &PROGRAM, names)?;
         let sort = RadixSort::new(gpu)?;
         let gpu = gpu.clone();
         Ok(Self {
             gpu,
+            number,
             roots,
             expand,
             sort,
@@ -210,8 +213,9 @@ impl Levels {
         levels: usize,
         mut order: DeviceBuffer<u32>,
     ) -> Result<DeviceBuffer<u32>, GpuError> {
-        let vertices: Vec<u32> = (0..n).collect();
-        stream.upload(&vertices, &mut order)?;
+        let launch = Launch::new(n.div_ceil(THREADS), THREADS);
+        // SAFETY: the arguments of levels_number; order holds n elements.
+        unsafe { self.number.launch(stream, launch, &[&n, &order.ptr()])? };
         let mut keys = self.gpu.alloc::<u32>(n as usize)?;
         stream.copy(level, &mut keys)?;
         let mut work = self.sort.workspace(n as usize)?;

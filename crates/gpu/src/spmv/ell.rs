@@ -2,7 +2,7 @@
 
 use super::choose::{SLICE, SORT_WINDOW};
 use super::{Csr, Product, THREADS};
-use crate::primitives::{Real, blocks, kernels, too_long};
+use crate::primitives::{MatrixView, MatrixViewMut, Real, blocks, kernels, too_long};
 use crate::{Arg, DeviceBuffer, Gpu, GpuError, Kernel, Launch, Program, Stream};
 
 const PROGRAM: Program = Program::at("spmv/ell.cu");
@@ -92,6 +92,8 @@ pub(super) struct SlicedEll<T> {
     columns: DeviceBuffer<u32>,
     values: DeviceBuffer<T>,
     kernel: Kernel,
+    /// For up to 4 vectors, and up to 8.
+    multi: [Kernel; 2],
 }
 
 impl<T: Real> SlicedEll<T> {
@@ -119,8 +121,9 @@ impl<T: Real> SlicedEll<T> {
                 values[first + k * SLICE] = matrix.values()[at];
             }
         }
-        let name = format!("sell_{}", T::NAME);
-        let [kernel] = kernels(gpu, &PROGRAM, [&name])?;
+        let names = ["sell", "sell_multi"].map(|n| format!("{n}_{}", T::NAME));
+        let multi = [4, 8].map(|v| format!("{}_{v}", names[1]));
+        let [kernel] = kernels(gpu, &PROGRAM, [&names[0]])?;
         Ok(Self {
             slices: starts.len() as u32 - 1,
             starts: stream.to_device(gpu, &starts)?,
@@ -128,6 +131,7 @@ impl<T: Real> SlicedEll<T> {
             columns: stream.to_device(gpu, &columns)?,
             values: stream.to_device(gpu, &values)?,
             kernel,
+            multi: kernels(gpu, &PROGRAM, [&multi[0], &multi[1]])?,
         })
     }
 
@@ -153,5 +157,39 @@ impl<T: Real> SlicedEll<T> {
         let grid = Launch::new(blocks("rows", places, THREADS.into())?, THREADS);
         // SAFETY: the arguments of sell_*; the matrix was checked, and the vectors' lengths.
         unsafe { self.kernel.launch(stream, grid, &args) }
+    }
+
+    pub fn multiply_many(
+        &self,
+        stream: &Stream,
+        x: MatrixView<'_, T>,
+        y: MatrixViewMut<'_, T>,
+    ) -> Result<(), GpuError> {
+        let (kernel, at_once) = if x.columns <= 4 {
+            (&self.multi[0], 4)
+        } else {
+            (&self.multi[1], 8)
+        };
+        let places = u64::from(self.slices) * SLICE as u64;
+        let grid = [
+            blocks("rows", places, THREADS.into())?,
+            x.columns.div_ceil(at_once),
+            1,
+        ];
+        let (x_ptr, y_ptr) = (x.data.ptr(), y.data.ptr());
+        let args: [&dyn Arg; 10] = [
+            &self.slices,
+            &x.columns,
+            &self.starts.ptr(),
+            &self.rows.ptr(),
+            &self.columns.ptr(),
+            &self.values.ptr(),
+            &x_ptr,
+            &x.ld,
+            &y_ptr,
+            &y.ld,
+        ];
+        // SAFETY: the arguments of sell_multi_*; the matrix was checked, and the vectors' shapes.
+        unsafe { kernel.launch(stream, Launch::of(grid, [THREADS, 1, 1]), &args) }
     }
 }

@@ -261,8 +261,8 @@ impl<T: Real> SparseMatrix<T> {
         )
     }
 
-    /// `Y = A X` for several vectors, the columns of `X`. CSR by rows reads the matrix once for eight of
-    /// them; other formats once for each.
+    /// `Y = A X` for several vectors, the columns of `X`. CSR by rows and sliced ELL read the matrix once
+    /// for eight of them; other formats once for each.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for matrices of other shapes, a failing driver call.
@@ -276,8 +276,10 @@ impl<T: Real> SparseMatrix<T> {
         if x.columns != y.columns {
             return Err(too_long("vectors", y.columns.into(), x.columns.into()));
         }
-        if let Storage::Csr(csr) = &self.storage {
-            return csr.multiply_many(stream, x, y);
+        match &self.storage {
+            Storage::Csr(csr) => return csr.multiply_many(stream, x, y),
+            Storage::Sliced(sliced) => return sliced.multiply_many(stream, x, y),
+            _ => {}
         }
         for v in 0..u64::from(x.columns) {
             let y_column = y.data.ptr().add(v * y.ld);

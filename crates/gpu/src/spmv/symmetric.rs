@@ -19,8 +19,7 @@ pub(super) struct Symmetric<T> {
     window: u32,
     most_pieces: u32,
     shared_bytes: u32,
-    /// Eight words each.
-    chunks: DeviceBuffer<[u32; 8]>,
+    chunks: DeviceBuffer<[u32; 12]>,
     pieces: DeviceBuffer<u32>,
     rounds: DeviceBuffer<u32>,
     outside: DeviceBuffer<u32>,
@@ -98,7 +97,7 @@ impl<T: Real> Symmetric<T> {
     pub fn bytes(&self) -> u64 {
         let words = self.pieces.len() + self.rounds.len() + self.outside.len() + self.adds.len();
         let entries = (2 + size_of::<T>()) * self.values.len();
-        (32 * self.chunks.len() + 4 * (words + self.add_starts.len()) + entries) as u64
+        (48 * self.chunks.len() + 4 * (words + self.add_starts.len()) + entries) as u64
     }
 
     pub fn launch(&self, stream: &Stream, p: Product<T>) -> Result<(), GpuError> {

@@ -32,8 +32,8 @@ pub(super) struct Sizes {
 /// The arrays of `spmv/symmetric.cu`, and where each entry comes from.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
-    /// entry, piece, round, outside (where each begins), row, rows, outside count, rounds.
-    pub chunks: Vec<[u32; 8]>,
+    /// entry, piece, round, outside (where each begins), row, rows, outside count, rounds, pieces.
+    pub chunks: Vec<[u32; 12]>,
     pub pieces: Vec<u32>,
     pub rounds: Vec<u32>,
     pub outside: Vec<u32>,
@@ -247,6 +247,10 @@ impl<T: Copy> Cutter<'_, '_, T> {
             own.len() as u32,
             outside.len() as u32,
             rounds.len() as u32,
+            rounds.iter().map(Vec::len).sum::<usize>() as u32,
+            0,
+            0,
+            0,
         ]);
         for round in rounds {
             out.rounds.push((out.pieces.len() - piece0) as u32);

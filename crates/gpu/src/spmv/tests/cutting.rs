@@ -17,6 +17,7 @@ fn multiply(w: &Windows, values: &[f64], x: &[f64]) -> Vec<f64> {
             rows,
             outside_count,
             rounds,
+            ..,
         ] = c.map(|v| v as usize);
         let mut names: Vec<usize> = (row..row + rows).collect();
         names.extend(

@@ -195,7 +195,7 @@ fn several_vectors_at_once() {
         random(700, 800, 20, 20, 7),
         random(300, 900, 200, 200, 8),
     ] {
-        for format in [Format::CsrRows, Format::SlicedEll] {
+        for format in [Format::CsrRows, Format::SlicedEll, Format::CsrMerge] {
             let matrix = SparseMatrix::with_format(gpu, &stream, &a.csr(), format).unwrap();
             for vectors in [1_u32, 3, 4, 5, 8, 17] {
                 let (ldx, ldy) = (a.columns as usize + 3, a.rows() + 1);
