@@ -2,97 +2,124 @@
 //
 // Shapes: in of length n; out of length n, or n + 1 with the total last; words: one u64 a tile, zero before;
 //         ticket: one u32, zero before.
-// Grid:   one block of 256 threads a tile; a tile is 256 * ROWS * 16 bytes of `in` (8192 u32, 4096 u64).
-//         At least one block when the total is wanted.
-// Needs:  sums below 2^62 (u32 results wrap).
+// Grid:   resident blocks of 256 threads, which take `tiles` tiles one after another; a tile is 256 * ROWS * 16
+//         bytes of `in` (8192 u32, 4096 u64). At least one tile when the total is wanted.
+// Needs:  sums below 2^62 (u32 results wrap); static shared memory, 32 KiB.
 // Order:  integers: exact, so bits repeat.
 // Ref:    Merrill, Garland 2016; size(in) + size(out) bytes an element.
+#include "primitives/later.cuh"
 #include "primitives/lookback.cuh"
 
 #define THREADS 256
 #define WARPS (THREADS / WARP)
 #define ROWS 8
 
-template <class In, class Out>
-__device__ inline void scan(u64 n, const In *in, Out *out, u64 *words, u32 *ticket, u32 with_total) {
-    constexpr u32 COUNT = Wide<In>::COUNT, ROW = WARP * COUNT, TILE = THREADS * COUNT * ROWS;
-    __shared__ u32 tile_taken;
-    __shared__ u64 of_warp[WARPS];
-    if (threadIdx.x == 0) tile_taken = atomicAdd(ticket, 1);
-    __syncthreads();
-    u32 tile = tile_taken, warp = threadIdx.x / WARP, lane = lane_id();
-    u64 at = (u64)tile * TILE + warp * (ROW * ROWS) + lane * COUNT;
-    bool full = (u64)(tile + 1) * TILE <= n, wide_in = is_wide(in), wide_out = is_wide(out);
-
-    // A warp reads rows of 512 bytes; a lane holds COUNT neighbors of each.
-    Wide<In> v[ROWS];
+// Brings this thread's part of a tile: ROWS rows of the warp, COUNT neighbors of each. Past the end come zeros.
+template <class In> __device__ inline void fetch(Wide<In> *staged, const In *in, u64 at, u64 n, bool aligned) {
+    constexpr u32 COUNT = Wide<In>::COUNT, ROW = WARP * COUNT;
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
-        if (full) {
-            v[r] = load_wide(in + at + r * ROW, wide_in);
+        u64 k = at + r * ROW;
+        Wide<In> *to = staged + r * THREADS;
+        if (aligned && k + COUNT <= n) {
+            copy_later(to, (const Wide<In> *)(in + k));
         } else {
 #pragma unroll
             for (u32 i = 0; i < COUNT; ++i) {
-                u64 k = at + r * ROW + i;
-                v[r].v[i] = k < n ? in[k] : 0;
+                if (k + i < n) {
+                    copy_later(to->v + i, in + k + i);
+                } else {
+                    to->v[i] = 0;
+                }
             }
         }
     }
-    Out before[ROWS], carry = 0;
-#pragma unroll
-    for (u32 r = 0; r < ROWS; ++r) {
-        Out own = 0;
-#pragma unroll
-        for (u32 i = 0; i < COUNT; ++i) own += v[r].v[i];
-        Out sum = own;
-#pragma unroll
-        for (u32 d = 1; d < WARP; d *= 2) {
-            Out left = __shfl_up_sync(FULL_MASK, sum, d);
-            if (lane >= d) sum += left;
-        }
-        before[r] = carry + sum - own;
-        carry += __shfl_sync(FULL_MASK, sum, WARP - 1);
-    }
-    if (lane == 0) of_warp[warp] = carry;
+}
+
+template <class In, class Out>
+__device__ inline void scan(u64 n, u32 tiles, const In *in, Out *out, u64 *words, u32 *ticket, u32 with_total) {
+    constexpr u32 COUNT = Wide<In>::COUNT, ROW = WARP * COUNT, TILE = THREADS * COUNT * ROWS;
+    __shared__ Wide<In> staged[THREADS * ROWS];
+    __shared__ u64 of_warp[WARPS];
+    __shared__ u32 tile_taken;
+    u32 warp = threadIdx.x / WARP, lane = lane_id();
+    u64 offset = warp * (ROW * ROWS) + lane * COUNT;
+    bool wide_in = is_wide(in), wide_out = is_wide(out);
+    if (threadIdx.x == 0) tile_taken = atomicAdd(ticket, 1);
     __syncthreads();
-    u64 own = 0;
-    for (u32 w = 0; w < WARPS; ++w) own += of_warp[w];
-    if (threadIdx.x == 0) store_relaxed(words + tile, (tile == 0 ? LOOK_ALL : LOOK_OWN) | (own & LOOK_SUM));
-    u64 before_tile = tile == 0 ? 0 : look_back<WARPS>(words, tile);
-    if (threadIdx.x == 0) {
-        if (tile != 0) store_relaxed(words + tile, LOOK_ALL | ((before_tile + own) & LOOK_SUM));
-        if (with_total && tile == gridDim.x - 1) out[n] = (Out)(before_tile + own);
-    }
-    Out start = (Out)before_tile;
-    for (u32 w = 0; w < warp; ++w) start += (Out)of_warp[w];
+    u32 tile = tile_taken;
+    if (tile < tiles) fetch(staged + threadIdx.x, in, (u64)tile * TILE + offset, n, wide_in);
+    while (tile < tiles) {
+        // A thread reads back what it has copied itself, so no barrier is needed.
+        wait_for_copies();
+        Wide<In> v[ROWS];
 #pragma unroll
-    for (u32 r = 0; r < ROWS; ++r) {
-        Out sum = start + before[r];
-        Out result[COUNT];
+        for (u32 r = 0; r < ROWS; ++r) v[r] = staged[r * THREADS + threadIdx.x];
+        __syncthreads();
+        if (threadIdx.x == 0) tile_taken = atomicAdd(ticket, 1);
+        Out before[ROWS], carry = 0;
 #pragma unroll
-        for (u32 i = 0; i < COUNT; ++i) result[i] = sum, sum += v[r].v[i];
-        u64 k = at + r * ROW;
-        if (full) {
-            constexpr u32 PART = Wide<Out>::COUNT;
+        for (u32 r = 0; r < ROWS; ++r) {
+            Out own = 0;
 #pragma unroll
-            for (u32 i = 0; i < COUNT; i += PART) {
-                Wide<Out> w;
+            for (u32 i = 0; i < COUNT; ++i) own += v[r].v[i];
+            Out sum = own;
 #pragma unroll
-                for (u32 j = 0; j < PART; ++j) w.v[j] = result[i + j];
-                store_wide(out + k + i, w, wide_out);
+            for (u32 d = 1; d < WARP; d *= 2) {
+                Out left = __shfl_up_sync(FULL_MASK, sum, d);
+                if (lane >= d) sum += left;
             }
-        } else {
-#pragma unroll
-            for (u32 i = 0; i < COUNT; ++i)
-                if (k + i < n) out[k + i] = result[i];
+            before[r] = carry + sum - own;
+            carry += __shfl_sync(FULL_MASK, sum, WARP - 1);
         }
+        if (lane == 0) of_warp[warp] = carry;
+        __syncthreads();
+        // The next tile is on its way while this one waits for those before it.
+        u32 next = tile_taken;
+        if (next < tiles) fetch(staged + threadIdx.x, in, (u64)next * TILE + offset, n, wide_in);
+        u64 own = 0;
+        Out start = 0;
+        for (u32 w = 0; w < WARPS; ++w) {
+            if (w == warp) start = (Out)own;
+            own += of_warp[w];
+        }
+        if (threadIdx.x == 0) store_relaxed(words + tile, (tile == 0 ? LOOK_ALL : LOOK_OWN) | (own & LOOK_SUM));
+        u64 before_tile = tile == 0 ? 0 : look_back<WARPS>(words, tile);
+        if (threadIdx.x == 0) {
+            if (tile != 0) store_relaxed(words + tile, LOOK_ALL | ((before_tile + own) & LOOK_SUM));
+            if (with_total && tile == tiles - 1) out[n] = (Out)(before_tile + own);
+        }
+        start += (Out)before_tile;
+#pragma unroll
+        for (u32 r = 0; r < ROWS; ++r) {
+            Out sum = start + before[r];
+            Out result[COUNT];
+#pragma unroll
+            for (u32 i = 0; i < COUNT; ++i) result[i] = sum, sum += v[r].v[i];
+            u64 k = (u64)tile * TILE + offset + r * ROW;
+            if (k + COUNT <= n) {
+                constexpr u32 PART = Wide<Out>::COUNT;
+#pragma unroll
+                for (u32 i = 0; i < COUNT; i += PART) {
+                    Wide<Out> w;
+#pragma unroll
+                    for (u32 j = 0; j < PART; ++j) w.v[j] = result[i + j];
+                    store_wide(out + k + i, w, wide_out);
+                }
+            } else {
+#pragma unroll
+                for (u32 i = 0; i < COUNT; ++i)
+                    if (k + i < n) out[k + i] = result[i];
+            }
+        }
+        tile = next;
     }
 }
 
 #define SCAN(IN, OUT)                                                                                            \
     extern "C" __global__ void __launch_bounds__(THREADS, 4)                                                     \
-        scan_##IN##_##OUT(u64 n, const IN *in, OUT *out, u64 *words, u32 *ticket, u32 with_total) {              \
-        scan<IN, OUT>(n, in, out, words, ticket, with_total);                                                    \
+        scan_##IN##_##OUT(u64 n, u32 tiles, const IN *in, OUT *out, u64 *words, u32 *ticket, u32 with_total) {              \
+        scan<IN, OUT>(n, tiles, in, out, words, ticket, with_total);                                                    \
     }
 SCAN(u32, u32)
 SCAN(u32, u64)

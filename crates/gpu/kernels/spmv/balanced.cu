@@ -38,19 +38,20 @@ template <class T>
 __device__ inline void csr_merge(u32 m, const u32 *__restrict__ starts, const u32 *__restrict__ columns,
                                  const T *__restrict__ values, const T *__restrict__ x, const u32 *__restrict__ cuts,
                                  T *__restrict__ carries, Update<T> update) {
-    __shared__ T products[TILE], sums[TILE];
+    __shared__ T products[TILE];
     __shared__ u32 ends[TILE + 1];
     u32 row0 = cuts[blockIdx.x], row1 = cuts[blockIdx.x + 1], rows = row1 - row0;
     u32 steps = smaller((u32)TILE, m + starts[m] - blockIdx.x * TILE);
     u32 entry0 = blockIdx.x * TILE - row0, entries = steps - rows;
 
+    // The matrix is read once: it should not push x out of the cache.
     u32 column[ITEMS];
     T value[ITEMS];
 #pragma unroll
     for (u32 k = 0; k < ITEMS; ++k) {
         u32 i = threadIdx.x + k * THREADS;
-        column[k] = i < entries ? columns[entry0 + i] : NONE;
-        value[k] = i < entries ? values[entry0 + i] : 0;
+        column[k] = i < entries ? __ldcs(columns + entry0 + i) : NONE;
+        value[k] = i < entries ? __ldcs(values + entry0 + i) : 0;
     }
     for (u32 i = threadIdx.x; i <= rows; i += THREADS) ends[i] = row0 + i < m ? starts[row0 + i + 1] - entry0 : NONE;
 #pragma unroll
@@ -60,22 +61,28 @@ __device__ inline void csr_merge(u32 m, const u32 *__restrict__ starts, const u3
 
     u32 step = smaller(threadIdx.x * ITEMS, steps), last = smaller(step + ITEMS, steps);
     u32 row_first = path_row(step, ends, rows, entries), row = row_first, entry = step - row;
-    T sum = 0;
+    T sum = 0, ended[ITEMS];
+    u32 is_end = 0;
 #pragma unroll
     for (u32 k = 0; k < ITEMS; ++k) {
         if (step + k < last) {
             if (entry < ends[row]) {
                 sum += products[entry++];
             } else {
-                sums[row++] = sum;
-                sum = 0;
+                ended[k] = sum, sum = 0;
+                is_end |= 1u << k;
+                ++row;
             }
         }
     }
-    T in = carry_in(sum, row != row_first, carries + blockIdx.x);
-    if (row != row_first) sums[row_first] += in;
+    T in = carry_in(sum, is_end != 0, carries + blockIdx.x);
+    // All products are used: the rows' sums take their place, so that they are written in order.
+    row = row_first;
+#pragma unroll
+    for (u32 k = 0; k < ITEMS; ++k)
+        if (is_end >> k & 1) products[row++] = ended[k] + in, in = 0;
     __syncthreads();
-    for (u32 i = threadIdx.x; i < rows; i += THREADS) update.store(row0 + i, sums[i]);
+    for (u32 i = threadIdx.x; i < rows; i += THREADS) update.store(row0 + i, products[i]);
 }
 
 template <class T>
@@ -89,8 +96,8 @@ __device__ inline void coo(u32 entries, const u32 *__restrict__ rows, const u32 
     for (u32 k = 0; k < ITEMS; ++k) {
         u32 i = threadIdx.x + k * THREADS;
         if (i < here) {
-            row_of[i] = rows[entry0 + i];
-            products[i] = values[entry0 + i] * x[columns[entry0 + i]];
+            row_of[i] = __ldcs(rows + entry0 + i);
+            products[i] = __ldcs(values + entry0 + i) * x[__ldcs(columns + entry0 + i)];
         }
     }
     // The row after the tile tells whether the tile's last row ends here.

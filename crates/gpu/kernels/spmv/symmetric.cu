@@ -19,6 +19,7 @@
 // Order:  fixed by the structure: bits repeat.
 // Ref:    Buluç, Williams, Oliker, Demmel 2011 (each entry once, windows with short indices); the dealing into
 //         rounds is a greedy coloring; (size + 2) * entries of the lower half and about 70 bytes a row.
+#include "primitives/later.cuh"
 #include "spmv/spmv.cuh"
 
 #define GROUP 8
@@ -64,12 +65,6 @@ template <class T, u32 DEPTH> struct Piece {
     }
 };
 
-// One number to shared memory, without waiting for it.
-template <class T> __device__ inline void copy_later(T *shared, const T *global) {
-    u32 to = (u32)__cvta_generic_to_shared(shared);
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(sizeof(T)) : "memory");
-}
-
 template <class T, u32 DEPTH, u32 STAGES>
 __device__ inline void symmetric(const Chunk *__restrict__ chunks, u32 window, u32 most_pieces,
                                  const u32 *__restrict__ pieces, const u32 *__restrict__ rounds,
@@ -88,7 +83,7 @@ __device__ inline void symmetric(const Chunk *__restrict__ chunks, u32 window, u
     for (u32 k = threadIdx.x; k < c.rows; k += THREADS) copy_later(xs + k, x + c.row + k), ys[k] = 0;
     for (u32 k = threadIdx.x; k < c.outside_count; k += THREADS)
         copy_later(xs + c.rows + k, x + outside[k]), ys[c.rows + k] = 0;
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    wait_for_copies();
     __syncthreads();
 
     // A ring of STAGES rounds: while one is added, the entries of the next ones are on their way.

@@ -5,7 +5,7 @@
 //! do not show and floating-point sums would. Decoupled look-back (Merrill, Garland 2016). Cost: input
 //! read once, output written once, 8 bytes for each 32 KiB.
 
-use super::{blocks, kernels, too_long};
+use super::{blocks, kernels, resident, too_long};
 use crate::{
     Arg, DeviceBuffer, DeviceView, DeviceViewMut, Element, Gpu, GpuError, Kernel, Launch, Program,
     Stream,
@@ -37,6 +37,8 @@ impl ScanPair<u64> for u64 {
 /// The kernels that scan.
 pub struct Scan {
     kernels: [Kernel; 3],
+    /// Blocks that are resident at once.
+    resident: [u32; 3],
 }
 
 /// Workspace of a scan: the tiles' sums and their ticket. Scans that share it belong on one stream.
@@ -50,12 +52,16 @@ impl Scan {
     /// # Errors
     /// As [`Gpu::load`].
     pub fn new(gpu: &Gpu) -> Result<Self, GpuError> {
-        let kernels = kernels(
-            gpu,
-            &PROGRAM,
-            ["scan_u32_u32", "scan_u32_u64", "scan_u64_u64"],
-        )?;
-        Ok(Self { kernels })
+        let names = ["scan_u32_u32", "scan_u32_u64", "scan_u64_u64"];
+        let kernels = kernels(gpu, &PROGRAM, names)?;
+        let mut most = [0; 3];
+        for (most, kernel) in most.iter_mut().zip(&kernels) {
+            *most = resident(gpu, kernel, THREADS, 0)?;
+        }
+        Ok(Self {
+            kernels,
+            resident: most,
+        })
     }
 
     /// Workspace for scanning up to `len` elements of `In`: 8 bytes for each 32 KiB of them.
@@ -96,18 +102,26 @@ impl Scan {
                 work.words.len() as u64,
             ));
         }
-        let grid = if to.is_empty() {
-            0
-        } else {
-            blocks("scan", tiles, 1)?
-        };
+        if to.is_empty() {
+            return Ok(());
+        }
+        let tile_count = blocks("scan", tiles, 1)?;
+        let grid = Launch::new(tile_count.min(self.resident[In::KIND]), THREADS);
         let used = tiles as usize + 1;
         stream.fill_bytes(work.words.view_mut().slice_mut(..used)?, 0)?;
         let n = from.len() as u64;
         let (ticket, words) = (work.words.ptr(), work.words.ptr().add(1));
-        let args: [&dyn Arg; 6] = [&n, &from.ptr(), &to.ptr(), &words, &ticket, &with_total];
+        let args: [&dyn Arg; 7] = [
+            &n,
+            &tile_count,
+            &from.ptr(),
+            &to.ptr(),
+            &words,
+            &ticket,
+            &with_total,
+        ];
         // SAFETY: the arguments of scan_*; the ticket is the first half of a zeroed word of its own.
-        unsafe { self.kernels[In::KIND].launch(stream, Launch::new(grid, THREADS), &args) }
+        unsafe { self.kernels[In::KIND].launch(stream, grid, &args) }
     }
 }
 

@@ -51,6 +51,8 @@ pub(super) const SORT_WINDOW: usize = 1024;
 
 /// Padding that sliced ELL may have before balanced CSR is faster.
 const MOST_PADDING: f64 = 1.15;
+/// Mean length from which on several threads a row are as fast, without another layout.
+const LONG_MEAN: f64 = 40.0;
 /// Rows below which sliced ELL, with one thread a row, leaves the card idle.
 const FEW_ROWS: u32 = 100_000;
 /// Mean length of a lower half from which on windows pay.
@@ -81,7 +83,7 @@ impl Profile {
     #[must_use]
     pub fn format(&self) -> Format {
         let padding = self.sliced_entries as f64 / (self.entries as f64).max(1.0);
-        if padding <= MOST_PADDING && self.rows >= FEW_ROWS {
+        if padding <= MOST_PADDING && self.rows >= FEW_ROWS && self.mean < LONG_MEAN {
             return Format::SlicedEll;
         }
         if self.deviation <= self.mean && f64::from(self.longest) <= 8.0 * self.mean.max(4.0) {

@@ -2,8 +2,8 @@
 //!
 //! A chunk is a run of rows together with the *window* of places that its entries touch: the chunk's own
 //! rows first, then earlier rows, ascending. Its rows are cut into pieces of at most `8 · depth` entries,
-//! and the pieces dealt into rounds such that the pieces of a round touch different places: first fit, a
-//! greedy coloring. Cost: each entry is looked at four times, with four words of rounds for each.
+//! and the pieces dealt into rounds such that the pieces of a round touch different places: a greedy
+//! coloring. Cost: each entry is looked at four times, with four words of rounds for each.
 
 use super::Csr;
 
@@ -194,44 +194,58 @@ impl<T: Copy> Cutter<'_, '_, T> {
         }
         let mut rounds: Vec<Vec<Piece>> = Vec::new();
         while !waiting.is_empty() {
-            self.touched.fill([0; ROUNDS / 64]);
-            let base = rounds.len();
-            let mut full = [0_u64; ROUNDS / 64];
-            let mut left = Vec::new();
-            for piece in waiting {
-                let columns = &self.lower.all_columns()[piece.entries.clone()];
-                let mut taken = full;
-                let mut merge = |place: usize| {
-                    for (all, one) in taken.iter_mut().zip(self.touched[place]) {
-                        *all |= one;
-                    }
-                };
-                merge(piece.place.into());
-                columns
-                    .iter()
-                    .for_each(|&c| merge(self.place_of[c as usize] as usize));
-                let Some(word) = taken.iter().position(|&w| w != u64::MAX) else {
-                    left.push(piece);
-                    continue;
-                };
-                let bit = taken[word].trailing_ones() as usize;
-                let mark = 1_u64 << bit;
-                self.touched[piece.place as usize][word] |= mark;
-                for &c in columns {
-                    self.touched[self.place_of[c as usize] as usize][word] |= mark;
-                }
-                let round = base + 64 * word + bit;
-                while rounds.len() <= round {
-                    rounds.push(Vec::new());
-                }
-                rounds[round].push(piece);
-                if rounds[round].len() == GROUPS {
-                    full[word] |= mark;
-                }
-            }
-            waiting = left;
+            waiting = self.deal_some(waiting, &mut rounds);
         }
         rounds
+    }
+
+    /// Deals to at most ROUNDS new rounds; returns the pieces that found no room. Each piece goes to the
+    /// first round that has room for it, counted from the one after its predecessor's: neighbors touch
+    /// the same places, so they are spread, and rounds fill evenly.
+    fn deal_some(&mut self, waiting: Vec<Piece>, rounds: &mut Vec<Vec<Piece>>) -> Vec<Piece> {
+        self.touched.fill([0; ROUNDS / 64]);
+        let base = rounds.len();
+        let mut open = waiting.len().div_ceil(GROUPS).clamp(1, ROUNDS);
+        rounds.resize_with(base + open, Vec::new);
+        let mut full = [0_u64; ROUNDS / 64];
+        let (mut left, mut next) = (Vec::new(), 0);
+        for piece in waiting {
+            let columns = &self.lower.all_columns()[piece.entries.clone()];
+            let mut taken = full;
+            let mut merge = |place: usize| {
+                for (all, one) in taken.iter_mut().zip(self.touched[place]) {
+                    *all |= one;
+                }
+            };
+            merge(piece.place.into());
+            columns
+                .iter()
+                .for_each(|&c| merge(self.place_of[c as usize] as usize));
+            let free = |round: &usize| taken[round / 64] >> (round % 64) & 1 == 0;
+            let round = match (next..open).chain(0..next).find(free) {
+                Some(round) => round,
+                None if open < ROUNDS => {
+                    rounds.push(Vec::new());
+                    open += 1;
+                    open - 1
+                }
+                None => {
+                    left.push(piece);
+                    continue;
+                }
+            };
+            let (word, mark) = (round / 64, 1_u64 << (round % 64));
+            self.touched[piece.place as usize][word] |= mark;
+            for &c in columns {
+                self.touched[self.place_of[c as usize] as usize][word] |= mark;
+            }
+            rounds[base + round].push(piece);
+            if rounds[base + round].len() == GROUPS {
+                full[word] |= mark;
+            }
+            next = (round + 1) % open;
+        }
+        left
     }
 
     fn emit(&mut self, rounds: &[Vec<Piece>], own: &std::ops::Range<u32>, outside: &[u32]) {
