@@ -33,8 +33,6 @@ template <u32 WARPS> __device__ inline u64 look_back(const u64 *words, u32 tile)
             taken = all == 0 ? FULL_MASK : all ^ (all - 1);  // up to the nearest finished sum
             bool waits = (taken >> lane & 1) && word >> 62 == 0;
             if (!__any_sync(FULL_MASK, waits)) break;
-            // Without a pause thousands of warps ask for the same few lines.
-            __nanosleep(40);
             if (waits) word = load_relaxed(words + at);
         }
         u64 here = warp_sum(taken >> lane & 1 ? word & LOOK_SUM : 0);

@@ -36,91 +36,116 @@ template <class In> __device__ inline void fetch(Wide<In> *staged, const In *in,
     }
 }
 
+// What this thread's neighbors and rows before sum to within the warp, and the warp's sum.
+template <class In, class Out> __device__ inline Out scan_warp(const Wide<In> *v, Out *before) {
+    Out carry = 0;
+#pragma unroll
+    for (u32 r = 0; r < ROWS; ++r) {
+        Out own = 0;
+#pragma unroll
+        for (u32 i = 0; i < Wide<In>::COUNT; ++i) own += v[r].v[i];
+        Out sum = own;
+#pragma unroll
+        for (u32 d = 1; d < WARP; d *= 2) {
+            Out left = __shfl_up_sync(FULL_MASK, sum, d);
+            if (lane_id() >= d) sum += left;
+        }
+        before[r] = carry + sum - own;
+        carry += __shfl_sync(FULL_MASK, sum, WARP - 1);
+    }
+    return carry;
+}
+
+// Writes a tile whose elements this thread holds in v, `start` before them and before[r] before row r.
+template <class In, class Out>
+__device__ inline void put(Out *out, u64 at, u64 n, bool aligned, const Wide<In> *v, const Out *before, Out start) {
+    constexpr u32 COUNT = Wide<In>::COUNT, PART = Wide<Out>::COUNT, ROW = WARP * COUNT;
+#pragma unroll
+    for (u32 r = 0; r < ROWS; ++r) {
+        Out sum = start + before[r], result[COUNT];
+#pragma unroll
+        for (u32 i = 0; i < COUNT; ++i) result[i] = sum, sum += v[r].v[i];
+        u64 k = at + r * ROW;
+        if (k + COUNT <= n) {
+#pragma unroll
+            for (u32 i = 0; i < COUNT; i += PART) {
+                Wide<Out> w;
+#pragma unroll
+                for (u32 j = 0; j < PART; ++j) w.v[j] = result[i + j];
+                store_wide(out + k + i, w, aligned);
+            }
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < COUNT; ++i)
+                if (k + i < n) out[k + i] = result[i];
+        }
+    }
+}
+
+// A block tells the sum of its next tile before it looks back for the one that it holds: by then those before
+// have told theirs, and nobody waits for a tile that has not been read.
 template <class In, class Out>
 __device__ inline void scan(u64 n, u32 tiles, const In *in, Out *out, u64 *words, u32 *ticket, u32 with_total) {
-    constexpr u32 COUNT = Wide<In>::COUNT, ROW = WARP * COUNT, TILE = THREADS * COUNT * ROWS;
+    constexpr u32 COUNT = Wide<In>::COUNT, TILE = THREADS * COUNT * ROWS;
     __shared__ Wide<In> staged[THREADS * ROWS];
     __shared__ u64 of_warp[WARPS];
     __shared__ u32 tile_taken;
     u32 warp = threadIdx.x / WARP, lane = lane_id();
-    u64 offset = warp * (ROW * ROWS) + lane * COUNT;
+    u64 offset = (warp * ROWS * WARP + lane) * COUNT;
     bool wide_in = is_wide(in), wide_out = is_wide(out);
-    if (threadIdx.x == 0) tile_taken = atomicAdd(ticket, 1);
-    __syncthreads();
-    u32 tile = tile_taken;
-    if (tile < tiles) fetch(staged + threadIdx.x, in, (u64)tile * TILE + offset, n, wide_in);
-    while (tile < tiles) {
-        // A thread reads back what it has copied itself, so no barrier is needed.
-        wait_for_copies();
-        Wide<In> v[ROWS];
-#pragma unroll
-        for (u32 r = 0; r < ROWS; ++r) v[r] = staged[r * THREADS + threadIdx.x];
-        __syncthreads();
+    Wide<In> *mine = staged + threadIdx.x;
+
+    Wide<In> v[ROWS];
+    Out before[ROWS], start = 0;
+    u64 own = 0;
+    u32 tile = tiles;
+    while (true) {
         if (threadIdx.x == 0) tile_taken = atomicAdd(ticket, 1);
-        Out before[ROWS], carry = 0;
-#pragma unroll
-        for (u32 r = 0; r < ROWS; ++r) {
-            Out own = 0;
-#pragma unroll
-            for (u32 i = 0; i < COUNT; ++i) own += v[r].v[i];
-            Out sum = own;
-#pragma unroll
-            for (u32 d = 1; d < WARP; d *= 2) {
-                Out left = __shfl_up_sync(FULL_MASK, sum, d);
-                if (lane >= d) sum += left;
-            }
-            before[r] = carry + sum - own;
-            carry += __shfl_sync(FULL_MASK, sum, WARP - 1);
-        }
-        if (lane == 0) of_warp[warp] = carry;
         __syncthreads();
-        // The next tile is on its way while this one waits for those before it.
         u32 next = tile_taken;
-        if (next < tiles) fetch(staged + threadIdx.x, in, (u64)next * TILE + offset, n, wide_in);
-        u64 own = 0;
-        Out start = 0;
-        for (u32 w = 0; w < WARPS; ++w) {
-            if (w == warp) start = (Out)own;
-            own += of_warp[w];
-        }
-        if (threadIdx.x == 0) store_relaxed(words + tile, (tile == 0 ? LOOK_ALL : LOOK_OWN) | (own & LOOK_SUM));
-        u64 before_tile = tile == 0 ? 0 : look_back<WARPS>(words, tile);
-        if (threadIdx.x == 0) {
-            if (tile != 0) store_relaxed(words + tile, LOOK_ALL | ((before_tile + own) & LOOK_SUM));
-            if (with_total && tile == tiles - 1) out[n] = (Out)(before_tile + own);
-        }
-        start += (Out)before_tile;
+        u64 next_own = 0;
+        Out next_start = 0;
+        if (next < tiles) {
+            fetch(mine, in, (u64)next * TILE + offset, n, wide_in);
+            // A thread reads back what it has copied itself: no barrier.
+            wait_for_copies();
+            Out sum = 0;
 #pragma unroll
-        for (u32 r = 0; r < ROWS; ++r) {
-            Out sum = start + before[r];
-            Out result[COUNT];
+            for (u32 r = 0; r < ROWS; ++r)
 #pragma unroll
-            for (u32 i = 0; i < COUNT; ++i) result[i] = sum, sum += v[r].v[i];
-            u64 k = (u64)tile * TILE + offset + r * ROW;
-            if (k + COUNT <= n) {
-                constexpr u32 PART = Wide<Out>::COUNT;
+                for (u32 i = 0; i < COUNT; ++i) sum += mine[r * THREADS].v[i];
 #pragma unroll
-                for (u32 i = 0; i < COUNT; i += PART) {
-                    Wide<Out> w;
-#pragma unroll
-                    for (u32 j = 0; j < PART; ++j) w.v[j] = result[i + j];
-                    store_wide(out + k + i, w, wide_out);
-                }
-            } else {
-#pragma unroll
-                for (u32 i = 0; i < COUNT; ++i)
-                    if (k + i < n) out[k + i] = result[i];
+            for (u32 d = WARP / 2; d > 0; d /= 2) sum += __shfl_xor_sync(FULL_MASK, sum, d);
+            if (lane == 0) of_warp[warp] = sum;
+            __syncthreads();
+            for (u32 w = 0; w < WARPS; ++w) {
+                if (w == warp) next_start = (Out)next_own;
+                next_own += of_warp[w];
             }
+            u64 state = next == 0 ? LOOK_ALL : LOOK_OWN;
+            if (threadIdx.x == 0) store_relaxed(words + next, state | (next_own & LOOK_SUM));
         }
-        tile = next;
+        if (tile < tiles) {
+            u64 before_tile = tile == 0 ? 0 : look_back<WARPS>(words, tile);
+            if (threadIdx.x == 0) {
+                if (tile != 0) store_relaxed(words + tile, LOOK_ALL | ((before_tile + own) & LOOK_SUM));
+                if (with_total && tile == tiles - 1) out[n] = (Out)(before_tile + own);
+            }
+            put<In, Out>(out, (u64)tile * TILE + offset, n, wide_out, v, before, start + (Out)before_tile);
+        }
+        if (next >= tiles) return;
+        tile = next, own = next_own, start = next_start;
+#pragma unroll
+        for (u32 r = 0; r < ROWS; ++r) v[r] = mine[r * THREADS];
+        scan_warp<In, Out>(v, before);
     }
 }
 
-#define SCAN(IN, OUT)                                                                                            \
-    extern "C" __global__ void __launch_bounds__(THREADS, 4)                                                     \
-        scan_##IN##_##OUT(u64 n, u32 tiles, const IN *in, OUT *out, u64 *words, u32 *ticket, u32 with_total) {              \
-        scan<IN, OUT>(n, tiles, in, out, words, ticket, with_total);                                                    \
+#define SCAN(IN, OUT, BLOCKS)                                                                                    \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)                                                \
+        scan_##IN##_##OUT(u64 n, u32 tiles, const IN *in, OUT *out, u64 *words, u32 *ticket, u32 with_total) {   \
+        scan<IN, OUT>(n, tiles, in, out, words, ticket, with_total);                                             \
     }
-SCAN(u32, u32)
-SCAN(u32, u64)
-SCAN(u64, u64)
+SCAN(u32, u32, 4)
+SCAN(u32, u64, 3)
+SCAN(u64, u64, 4)

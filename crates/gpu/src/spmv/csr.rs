@@ -20,10 +20,11 @@ pub(super) struct CsrRows<T> {
     multi: [Kernel; 2],
 }
 
-/// Threads of a row: each has about four entries, all under way at once (measured best from 2.5 to 5).
-fn lanes(mean: f64) -> u32 {
+/// Threads of a row: measured best where each has at most 40 bytes of values, five f64 or ten f32.
+fn lanes<T>(mean: f64) -> u32 {
+    let most = 40.0 / size_of::<T>() as f64;
     let mut lanes = 1;
-    while lanes < 32 && f64::from(lanes) * 5.0 < mean {
+    while lanes < 32 && f64::from(lanes) * most < mean {
         lanes *= 2;
     }
     lanes
@@ -32,7 +33,7 @@ fn lanes(mean: f64) -> u32 {
 impl<T: Real> CsrRows<T> {
     pub fn new(gpu: &Gpu, stream: &Stream, matrix: &Csr<'_, T>) -> Result<Self, GpuError> {
         let mean = Profile::of(matrix).mean;
-        Self::with_lanes(gpu, stream, matrix, lanes(mean))
+        Self::with_lanes(gpu, stream, matrix, lanes::<T>(mean))
     }
 
     pub fn with_lanes(

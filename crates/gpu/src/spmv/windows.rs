@@ -10,6 +10,8 @@ use super::Csr;
 /// Pieces that one round can hold: a group of 8 threads each.
 const GROUPS: usize = 32;
 const GROUP: usize = 8;
+/// Pieces of one warp.
+const AT_ONCE: usize = 4;
 /// Rounds that are dealt to at once; pieces that fit in none of them wait for the next as many.
 const ROUNDS: usize = 256;
 /// Entries of a chunk are counted in 16 bits.
@@ -199,30 +201,32 @@ impl<T: Copy> Cutter<'_, '_, T> {
         rounds
     }
 
-    /// Deals to at most ROUNDS new rounds; returns the pieces that found no room. Each piece goes to the
-    /// first round that has room for it, counted from the one after its predecessor's: neighbors touch
-    /// the same places, so they are spread, and rounds fill evenly.
+    /// Deals to at most ROUNDS new rounds; returns the pieces that found no room. Rounds are filled four
+    /// pieces at a time, a warp's worth, one round after another and around again: so they fill evenly,
+    /// and a warp's pieces are neighbors, which touch different banks.
     fn deal_some(&mut self, waiting: Vec<Piece>, rounds: &mut Vec<Vec<Piece>>) -> Vec<Piece> {
         self.touched.fill([0; ROUNDS / 64]);
         let base = rounds.len();
-        let mut open = waiting.len().div_ceil(GROUPS).clamp(1, ROUNDS);
+        let even = waiting.len().div_ceil(GROUPS).clamp(1, ROUNDS);
+        let mut open = even;
         rounds.resize_with(base + open, Vec::new);
-        let mut full = [0_u64; ROUNDS / 64];
-        let (mut left, mut next) = (Vec::new(), 0);
+        let (mut left, mut level) = (Vec::new(), AT_ONCE);
         for piece in waiting {
             let columns = &self.lower.all_columns()[piece.entries.clone()];
-            let mut taken = full;
-            let mut merge = |place: usize| {
+            let mut taken = self.touched[piece.place as usize];
+            for &c in columns {
+                let place = self.place_of[c as usize] as usize;
                 for (all, one) in taken.iter_mut().zip(self.touched[place]) {
                     *all |= one;
                 }
+            }
+            let find = |rounds: &[Vec<Piece>], most: usize| {
+                let free =
+                    |r: &usize| taken[r / 64] >> (r % 64) & 1 == 0 && rounds[base + r].len() < most;
+                (0..open).find(free)
             };
-            merge(piece.place.into());
-            columns
-                .iter()
-                .for_each(|&c| merge(self.place_of[c as usize] as usize));
-            let free = |round: &usize| taken[round / 64] >> (round % 64) & 1 == 0;
-            let round = match (next..open).chain(0..next).find(free) {
+            let found = find(rounds, level).or_else(|| find(rounds, GROUPS));
+            let round = match found {
                 Some(round) => round,
                 None if open < ROUNDS => {
                     rounds.push(Vec::new());
@@ -240,10 +244,9 @@ impl<T: Copy> Cutter<'_, '_, T> {
                 self.touched[self.place_of[c as usize] as usize][word] |= mark;
             }
             rounds[base + round].push(piece);
-            if rounds[base + round].len() == GROUPS {
-                full[word] |= mark;
+            if rounds[base..base + even].iter().all(|r| r.len() >= level) {
+                level = (level + AT_ONCE).min(GROUPS);
             }
-            next = (round + 1) % open;
         }
         left
     }
