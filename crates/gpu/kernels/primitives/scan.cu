@@ -36,35 +36,26 @@ template <class In> __device__ inline void fetch(Wide<In> *staged, const In *in,
     }
 }
 
-// What this thread's neighbors and rows before sum to within the warp, and the warp's sum.
-template <class In, class Out> __device__ inline Out scan_warp(const Wide<In> *v, Out *before) {
-    Out carry = 0;
+// Writes a tile whose elements this thread holds in v; `start` stands before the warp's part of it.
+template <class In, class Out>
+__device__ inline void put(Out *out, u64 at, u64 n, bool aligned, const Wide<In> *v, Out start) {
+    constexpr u32 COUNT = Wide<In>::COUNT, PART = Wide<Out>::COUNT, ROW = WARP * COUNT;
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
         Out own = 0;
 #pragma unroll
-        for (u32 i = 0; i < Wide<In>::COUNT; ++i) own += v[r].v[i];
+        for (u32 i = 0; i < COUNT; ++i) own += v[r].v[i];
         Out sum = own;
 #pragma unroll
         for (u32 d = 1; d < WARP; d *= 2) {
             Out left = __shfl_up_sync(FULL_MASK, sum, d);
             if (lane_id() >= d) sum += left;
         }
-        before[r] = carry + sum - own;
-        carry += __shfl_sync(FULL_MASK, sum, WARP - 1);
-    }
-    return carry;
-}
-
-// Writes a tile whose elements this thread holds in v, `start` before them and before[r] before row r.
-template <class In, class Out>
-__device__ inline void put(Out *out, u64 at, u64 n, bool aligned, const Wide<In> *v, const Out *before, Out start) {
-    constexpr u32 COUNT = Wide<In>::COUNT, PART = Wide<Out>::COUNT, ROW = WARP * COUNT;
-#pragma unroll
-    for (u32 r = 0; r < ROWS; ++r) {
-        Out sum = start + before[r], result[COUNT];
+        Out next = start + __shfl_sync(FULL_MASK, sum, WARP - 1), result[COUNT];
+        sum += start - own;
 #pragma unroll
         for (u32 i = 0; i < COUNT; ++i) result[i] = sum, sum += v[r].v[i];
+        start = next;
         u64 k = at + r * ROW;
         if (k + COUNT <= n) {
 #pragma unroll
@@ -96,7 +87,7 @@ __device__ inline void scan(u64 n, u32 tiles, const In *in, Out *out, u64 *words
     Wide<In> *mine = staged + threadIdx.x;
 
     Wide<In> v[ROWS];
-    Out before[ROWS], start = 0;
+    Out start = 0;
     u64 own = 0;
     u32 tile = tiles;
     while (true) {
@@ -131,21 +122,20 @@ __device__ inline void scan(u64 n, u32 tiles, const In *in, Out *out, u64 *words
                 if (tile != 0) store_relaxed(words + tile, LOOK_ALL | ((before_tile + own) & LOOK_SUM));
                 if (with_total && tile == tiles - 1) out[n] = (Out)(before_tile + own);
             }
-            put<In, Out>(out, (u64)tile * TILE + offset, n, wide_out, v, before, start + (Out)before_tile);
+            put<In, Out>(out, (u64)tile * TILE + offset, n, wide_out, v, start + (Out)before_tile);
         }
         if (next >= tiles) return;
         tile = next, own = next_own, start = next_start;
 #pragma unroll
         for (u32 r = 0; r < ROWS; ++r) v[r] = mine[r * THREADS];
-        scan_warp<In, Out>(v, before);
     }
 }
 
-#define SCAN(IN, OUT, BLOCKS)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)                                                \
+#define SCAN(IN, OUT)                                                                                            \
+    extern "C" __global__ void __launch_bounds__(THREADS, 4)                                                     \
         scan_##IN##_##OUT(u64 n, u32 tiles, const IN *in, OUT *out, u64 *words, u32 *ticket, u32 with_total) {   \
         scan<IN, OUT>(n, tiles, in, out, words, ticket, with_total);                                             \
     }
-SCAN(u32, u32, 4)
-SCAN(u32, u64, 3)
-SCAN(u64, u64, 4)
+SCAN(u32, u32)
+SCAN(u32, u64)
+SCAN(u64, u64)

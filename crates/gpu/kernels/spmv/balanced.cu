@@ -170,8 +170,8 @@ template <class T> __device__ inline void scale(u64 n, Update<T> update) {
         update.y[i] = update.beta != 0 ? update.beta * update.z[i] : 0;
 }
 
-#define BALANCED(T)                                                                                                   \
-    extern "C" __global__ void __launch_bounds__(THREADS, 6)                                                             \
+#define BALANCED(T, BLOCKS)                                                                                                   \
+    extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)                                                             \
         csr_merge_##T(u32 m, const u32 *__restrict__ starts, const u32 *__restrict__ columns,                         \
                       const T *__restrict__ values, const T *__restrict__ x, const u32 *__restrict__ cuts,            \
                       T *carries, u32 *flags, u32 *ticket, T alpha, T beta, const T *z, T *y) {                       \
@@ -194,5 +194,5 @@ template <class T> __device__ inline void scale(u64 n, Update<T> update) {
     extern "C" __global__ void __launch_bounds__(THREADS) scale_##T(u64 n, T beta, const T *z, T *y) {                \
         scale(n, Update<T>{0, beta, z, y});                                                                           \
     }
-BALANCED(f64)
-BALANCED(f32)
+BALANCED(f64, 5)
+BALANCED(f32, 6)

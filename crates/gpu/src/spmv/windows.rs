@@ -50,6 +50,26 @@ pub(super) struct Windows {
     pub most_rounds: usize,
 }
 
+/// A set of the rounds that are dealt to.
+type Rounds = [u64; ROUNDS / 64];
+const NO_ROUNDS: Rounds = [0; ROUNDS / 64];
+
+/// The first `count` rounds.
+fn first_rounds(count: usize) -> Rounds {
+    let mut set = NO_ROUNDS;
+    for r in 0..count {
+        set[r / 64] |= 1 << (r % 64);
+    }
+    set
+}
+
+/// The first of `set` that is not `taken`.
+fn first_of(set: &Rounds, taken: &Rounds) -> Option<usize> {
+    let free = set.iter().zip(taken).map(|(s, t)| s & !t).enumerate();
+    let (word, bits) = free.into_iter().find(|(_, bits)| *bits != 0)?;
+    Some(64 * word + bits.trailing_zeros() as usize)
+}
+
 /// A piece: the place of its row, and its entries in the matrix.
 struct Piece {
     place: u16,
@@ -69,7 +89,7 @@ struct Cutter<'a, 'm, T> {
     /// Place of each row in the current chunk's window, or NOWHERE.
     place_of: Vec<u32>,
     /// The rounds of the current deal that touch each place.
-    touched: Vec<[u64; ROUNDS / 64]>,
+    touched: Vec<Rounds>,
 }
 
 /// Cuts `lower`, whose entries stand on or below the diagonal.
@@ -79,7 +99,7 @@ pub(super) fn cut<T: Copy>(lower: &Csr<'_, T>, sizes: Sizes) -> Windows {
         sizes,
         out: Windows::default(),
         place_of: vec![NOWHERE; lower.rows() as usize],
-        touched: vec![[0; ROUNDS / 64]; sizes.window],
+        touched: vec![NO_ROUNDS; sizes.window],
     };
     let (mut row, mut at) = (0, 0);
     while row < lower.rows() {
@@ -205,12 +225,13 @@ impl<T: Copy> Cutter<'_, '_, T> {
     /// pieces at a time, a warp's worth, one round after another and around again: so they fill evenly,
     /// and a warp's pieces are neighbors, which touch different banks.
     fn deal_some(&mut self, waiting: Vec<Piece>, rounds: &mut Vec<Vec<Piece>>) -> Vec<Piece> {
-        self.touched.fill([0; ROUNDS / 64]);
-        let base = rounds.len();
-        let even = waiting.len().div_ceil(GROUPS).clamp(1, ROUNDS);
-        let mut open = even;
-        rounds.resize_with(base + open, Vec::new);
-        let (mut left, mut level) = (Vec::new(), AT_ONCE);
+        self.touched.fill(NO_ROUNDS);
+        let mut new: Vec<Vec<Piece>> = Vec::new();
+        new.resize_with(waiting.len().div_ceil(GROUPS).clamp(1, ROUNDS), Vec::new);
+        let even = new.len();
+        let mut level = AT_ONCE;
+        let (mut below, mut open) = (first_rounds(even), first_rounds(even));
+        let mut left = Vec::new();
         for piece in waiting {
             let columns = &self.lower.all_columns()[piece.entries.clone()];
             let mut taken = self.touched[piece.place as usize];
@@ -220,18 +241,13 @@ impl<T: Copy> Cutter<'_, '_, T> {
                     *all |= one;
                 }
             }
-            let find = |rounds: &[Vec<Piece>], most: usize| {
-                let free =
-                    |r: &usize| taken[r / 64] >> (r % 64) & 1 == 0 && rounds[base + r].len() < most;
-                (0..open).find(free)
-            };
-            let found = find(rounds, level).or_else(|| find(rounds, GROUPS));
+            let found = first_of(&below, &taken).or_else(|| first_of(&open, &taken));
             let round = match found {
                 Some(round) => round,
-                None if open < ROUNDS => {
-                    rounds.push(Vec::new());
-                    open += 1;
-                    open - 1
+                None if new.len() < ROUNDS => {
+                    new.push(Vec::new());
+                    open[(new.len() - 1) / 64] |= 1 << ((new.len() - 1) % 64);
+                    new.len() - 1
                 }
                 None => {
                     left.push(piece);
@@ -243,11 +259,25 @@ impl<T: Copy> Cutter<'_, '_, T> {
             for &c in columns {
                 self.touched[self.place_of[c as usize] as usize][word] |= mark;
             }
-            rounds[base + round].push(piece);
-            if rounds[base..base + even].iter().all(|r| r.len() >= level) {
-                level = (level + AT_ONCE).min(GROUPS);
+            new[round].push(piece);
+            if new[round].len() == GROUPS {
+                open[word] &= !mark;
+            }
+            if new[round].len() >= level {
+                below[word] &= !mark;
+            }
+            while below == NO_ROUNDS && level < GROUPS {
+                level += AT_ONCE;
+                for (r, _) in new[..even]
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, p)| p.len() < level)
+                {
+                    below[r / 64] |= 1 << (r % 64);
+                }
             }
         }
+        rounds.append(&mut new);
         left
     }
 
