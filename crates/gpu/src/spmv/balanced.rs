@@ -16,14 +16,12 @@ pub(super) struct CsrMerge<T> {
     values: DeviceBuffer<T>,
     cuts: DeviceBuffer<u32>,
     carries: DeviceBuffer<T>,
-    /// The ticket, then a flag a tile; every launch leaves them zero.
-    flags: DeviceBuffer<u32>,
-    kernel: Kernel,
+    kernels: [Kernel; 2],
 }
 
 impl<T: Real> CsrMerge<T> {
     pub fn new(gpu: &Gpu, stream: &Stream, matrix: &Csr<'_, T>) -> Result<Self, GpuError> {
-        let name = format!("csr_merge_{}", T::NAME);
+        let names = ["csr_merge", "csr_merge_carries"].map(|n| format!("{n}_{}", T::NAME));
         let rows = matrix.rows();
         let tiles = blocks(
             "sparse product",
@@ -33,9 +31,7 @@ impl<T: Real> CsrMerge<T> {
         let starts = stream.to_device(gpu, &matrix.short_starts())?;
         let cuts = gpu.alloc(tiles as usize + 1)?;
         let cut_count = tiles + 1;
-        let mut flags = gpu.alloc(tiles as usize + 1)?;
-        stream.fill_bytes(&mut flags, 0)?;
-        let [cut, kernel] = kernels(gpu, &PROGRAM, ["merge_cuts", &name])?;
+        let [cut] = kernels(gpu, &PROGRAM, ["merge_cuts"])?;
         let args: [&dyn Arg; 4] = [&rows, &cut_count, &starts.ptr(), &cuts.ptr()];
         let launch = Launch::new(cut_count.div_ceil(THREADS), THREADS);
         // SAFETY: the arguments of merge_cuts; starts has rows + 1 elements, cuts cut_count.
@@ -48,8 +44,7 @@ impl<T: Real> CsrMerge<T> {
             values: stream.to_device(gpu, matrix.values())?,
             cuts,
             carries: gpu.alloc(tiles as usize)?,
-            flags,
-            kernel,
+            kernels: kernels(gpu, &PROGRAM, [&names[0], &names[1]])?,
         })
     }
 
@@ -59,8 +54,7 @@ impl<T: Real> CsrMerge<T> {
     }
 
     pub fn launch(&self, stream: &Stream, p: Product<T>) -> Result<(), GpuError> {
-        let (ticket, flags) = (self.flags.ptr(), self.flags.ptr().add(1));
-        let args: [&dyn Arg; 13] = [
+        let args: [&dyn Arg; 11] = [
             &self.rows,
             &self.starts.ptr(),
             &self.columns.ptr(),
@@ -68,18 +62,24 @@ impl<T: Real> CsrMerge<T> {
             &p.x,
             &self.cuts.ptr(),
             &self.carries.ptr(),
-            &flags,
-            &ticket,
             &p.alpha,
             &p.beta,
             &p.z,
             &p.y,
         ];
         // SAFETY: the arguments of csr_merge_*; the matrix was checked, and the vectors' lengths.
-        unsafe {
-            self.kernel
-                .launch(stream, Launch::new(self.tiles, THREADS), &args)
-        }
+        unsafe { self.kernels[0].launch(stream, Launch::new(self.tiles, THREADS), &args)? };
+        let args: [&dyn Arg; 6] = [
+            &self.rows,
+            &self.tiles,
+            &self.cuts.ptr(),
+            &self.carries.ptr(),
+            &p.alpha,
+            &p.y,
+        ];
+        let launch = Launch::new(self.tiles.div_ceil(THREADS), THREADS);
+        // SAFETY: the arguments of csr_merge_carries_*.
+        unsafe { self.kernels[1].launch(stream, launch, &args) }
     }
 }
 

@@ -44,7 +44,7 @@ impl<T: Real> CsrRows<T> {
     ) -> Result<Self, GpuError> {
         let multi_lanes = if lanes <= 2 {
             2
-        } else if lanes <= 8 {
+        } else if lanes <= 16 {
             8
         } else {
             32

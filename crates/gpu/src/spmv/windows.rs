@@ -10,8 +10,6 @@ use super::Csr;
 /// Pieces that one round can hold: a group of 8 threads each.
 const GROUPS: usize = 32;
 const GROUP: usize = 8;
-/// Pieces of one warp.
-const AT_ONCE: usize = 4;
 /// Rounds that are dealt to at once; pieces that fit in none of them wait for the next as many.
 const ROUNDS: usize = 256;
 /// Entries of a chunk are counted in 16 bits.
@@ -50,24 +48,10 @@ pub(super) struct Windows {
     pub most_rounds: usize,
 }
 
-/// A set of the rounds that are dealt to.
-type Rounds = [u64; ROUNDS / 64];
-const NO_ROUNDS: Rounds = [0; ROUNDS / 64];
-
-/// The first `count` rounds.
-fn first_rounds(count: usize) -> Rounds {
-    let mut set = NO_ROUNDS;
-    for r in 0..count {
-        set[r / 64] |= 1 << (r % 64);
-    }
-    set
-}
-
-/// The first of `set` that is not `taken`.
-fn first_of(set: &Rounds, taken: &Rounds) -> Option<usize> {
-    let free = set.iter().zip(taken).map(|(s, t)| s & !t).enumerate();
-    let (word, bits) = free.into_iter().find(|(_, bits)| *bits != 0)?;
-    Some(64 * word + bits.trailing_zeros() as usize)
+/// At least `rounds`, and 8 more than a multiple of 16: a round's pieces are as many rows apart, and the
+/// eight numbers of one then stand in other banks than those of its neighbors in the warp, for f64 and f32.
+fn spread(rounds: usize) -> usize {
+    (rounds + 8).next_multiple_of(16) - 8
 }
 
 /// A piece: the place of its row, and its entries in the matrix.
@@ -89,7 +73,7 @@ struct Cutter<'a, 'm, T> {
     /// Place of each row in the current chunk's window, or NOWHERE.
     place_of: Vec<u32>,
     /// The rounds of the current deal that touch each place.
-    touched: Vec<Rounds>,
+    touched: Vec<[u64; ROUNDS / 64]>,
 }
 
 /// Cuts `lower`, whose entries stand on or below the diagonal.
@@ -99,7 +83,7 @@ pub(super) fn cut<T: Copy>(lower: &Csr<'_, T>, sizes: Sizes) -> Windows {
         sizes,
         out: Windows::default(),
         place_of: vec![NOWHERE; lower.rows() as usize],
-        touched: vec![NO_ROUNDS; sizes.window],
+        touched: vec![[0; ROUNDS / 64]; sizes.window],
     };
     let (mut row, mut at) = (0, 0);
     while row < lower.rows() {
@@ -221,33 +205,35 @@ impl<T: Copy> Cutter<'_, '_, T> {
         rounds
     }
 
-    /// Deals to at most ROUNDS new rounds; returns the pieces that found no room. Rounds are filled four
-    /// pieces at a time, a warp's worth, one round after another and around again: so they fill evenly,
-    /// and a warp's pieces are neighbors, which touch different banks.
+    /// Deals to at most ROUNDS new rounds; returns the pieces that found no room. Each piece goes to the
+    /// first round that has room for it, counted from the one after its predecessor's: neighbors touch
+    /// the same places, so they are spread, and rounds fill evenly.
     fn deal_some(&mut self, waiting: Vec<Piece>, rounds: &mut Vec<Vec<Piece>>) -> Vec<Piece> {
-        self.touched.fill(NO_ROUNDS);
-        let mut new: Vec<Vec<Piece>> = Vec::new();
-        new.resize_with(waiting.len().div_ceil(GROUPS).clamp(1, ROUNDS), Vec::new);
-        let even = new.len();
-        let mut level = AT_ONCE;
-        let (mut below, mut open) = (first_rounds(even), first_rounds(even));
-        let mut left = Vec::new();
+        self.touched.fill([0; ROUNDS / 64]);
+        let base = rounds.len();
+        let mut open = spread(waiting.len().div_ceil(GROUPS)).min(ROUNDS);
+        rounds.resize_with(base + open, Vec::new);
+        let mut full = [0_u64; ROUNDS / 64];
+        let (mut left, mut next) = (Vec::new(), 0);
         for piece in waiting {
             let columns = &self.lower.all_columns()[piece.entries.clone()];
-            let mut taken = self.touched[piece.place as usize];
-            for &c in columns {
-                let place = self.place_of[c as usize] as usize;
+            let mut taken = full;
+            let mut merge = |place: usize| {
                 for (all, one) in taken.iter_mut().zip(self.touched[place]) {
                     *all |= one;
                 }
-            }
-            let found = first_of(&below, &taken).or_else(|| first_of(&open, &taken));
-            let round = match found {
+            };
+            merge(piece.place.into());
+            columns
+                .iter()
+                .for_each(|&c| merge(self.place_of[c as usize] as usize));
+            let free = |round: &usize| taken[round / 64] >> (round % 64) & 1 == 0;
+            let round = match (next..open).chain(0..next).find(free) {
                 Some(round) => round,
-                None if new.len() < ROUNDS => {
-                    new.push(Vec::new());
-                    open[(new.len() - 1) / 64] |= 1 << ((new.len() - 1) % 64);
-                    new.len() - 1
+                None if open < ROUNDS => {
+                    rounds.push(Vec::new());
+                    open += 1;
+                    open - 1
                 }
                 None => {
                     left.push(piece);
@@ -259,25 +245,12 @@ impl<T: Copy> Cutter<'_, '_, T> {
             for &c in columns {
                 self.touched[self.place_of[c as usize] as usize][word] |= mark;
             }
-            new[round].push(piece);
-            if new[round].len() == GROUPS {
-                open[word] &= !mark;
+            rounds[base + round].push(piece);
+            if rounds[base + round].len() == GROUPS {
+                full[word] |= mark;
             }
-            if new[round].len() >= level {
-                below[word] &= !mark;
-            }
-            while below == NO_ROUNDS && level < GROUPS {
-                level += AT_ONCE;
-                for (r, _) in new[..even]
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, p)| p.len() < level)
-                {
-                    below[r / 64] |= 1 << (r % 64);
-                }
-            }
+            next = (round + 1) % open;
         }
-        rounds.append(&mut new);
         left
     }
 
