@@ -1,4 +1,4 @@
-//! `tamarack gpu info` at the shell, with and without a GPU. What `gpu warm` does is compiled by CI.
+//! `tamarack gpu info` at the shell, with and without a GPU. CI runs `gpu warm`.
 
 use std::process::{Command, Output};
 
