@@ -38,17 +38,40 @@ pub(crate) struct Tile<T> {
 }
 
 /// `Σ_l a_l·b_lᵀ` in registers; the last vector of A is masked unless `FULL`.
+///
+/// With `AHEAD`, for a long sum, asks for C meanwhile: half a column at a time, because a core has no
+/// more than a dozen lines under way, and the operands' loads would wait behind C's. And for what
+/// comes [`next`](Tile::next), a line every other turn.
 #[inline(always)]
-unsafe fn accumulate<S: Simd, const V: usize, const N: usize, const FULL: bool>(
+unsafe fn accumulate<
+    S: Simd,
+    const V: usize,
+    const N: usize,
+    const FULL: bool,
+    const AHEAD: bool,
+>(
     t: &Tile<S::T>,
     mask: S::M,
 ) -> [[S::V; V]; N] {
-    // SAFETY: the caller's tile names memory that is valid for these rows, columns and masks.
+    // SAFETY: the caller's tile names memory that is valid for these rows, columns and masks; a
+    // prefetch never faults.
     unsafe {
         let mut acc = [[S::zero(); V]; N];
-        let (mut a, mut b) = (t.a, t.b);
+        let (mut a, mut b, mut c, mut next) = (t.a, t.b, t.c, t.next);
         // four k per turn: the loop's own instructions compete with the FMAs for issue slots
-        for _ in 0..t.k / 4 {
+        let turns = t.k / 4;
+        for turn in 0..turns {
+            if AHEAD && turn < 2 * N {
+                // Half a column of C: it may begin anywhere in a line.
+                let from = (turn & 1) * (V * S::LANES / 2);
+                S::prefetch(c.wrapping_add(from));
+                S::prefetch(c.wrapping_add(from + V * S::LANES / 2 - 1));
+                c = c.wrapping_add((turn & 1) * t.ldc);
+            }
+            if AHEAD && turn & 1 == 1 {
+                S::prefetch_far(next);
+                next = next.wrapping_add(64 / size_of::<S::T>());
+            }
             for _ in 0..4 {
                 rank_one::<S, V, N, FULL>(&mut acc, a, b, mask);
                 a = a.wrapping_add(t.lda);
@@ -57,46 +80,6 @@ unsafe fn accumulate<S: Simd, const V: usize, const N: usize, const FULL: bool>(
         }
         for _ in 0..t.k % 4 {
             rank_one::<S, V, N, FULL>(&mut acc, a, b, mask);
-            a = a.wrapping_add(t.lda);
-            b = b.wrapping_add(t.ldb);
-        }
-        acc
-    }
-}
-
-/// [`accumulate`] for a long sum, that asks for C meanwhile: half a column at a time, because a core
-/// has no more than a dozen lines under way, and the operands' loads would wait behind C's.
-#[inline(always)]
-unsafe fn accumulate_ahead<S: Simd, const V: usize, const N: usize>(
-    t: &Tile<S::T>,
-    mask: S::M,
-) -> [[S::V; V]; N] {
-    // SAFETY: as in `accumulate`; a prefetch never faults.
-    unsafe {
-        let mut acc = [[S::zero(); V]; N];
-        let (mut a, mut b, mut c, mut next) = (t.a, t.b, t.c, t.next);
-        let turns = t.k / 4;
-        let ahead = turns.min(2 * N);
-        for turn in 0..turns {
-            if turn < ahead {
-                // Half a column of C: it may begin anywhere in a line.
-                let from = (turn & 1) * (V * S::LANES / 2);
-                S::prefetch(c.wrapping_add(from));
-                S::prefetch(c.wrapping_add(from + V * S::LANES / 2 - 1));
-                c = c.wrapping_add((turn & 1) * t.ldc);
-            }
-            if turn & 1 == 1 {
-                S::prefetch_far(next);
-                next = next.wrapping_add(64 / size_of::<S::T>());
-            }
-            for _ in 0..4 {
-                rank_one::<S, V, N, true>(&mut acc, a, b, mask);
-                a = a.wrapping_add(t.lda);
-                b = b.wrapping_add(t.ldb);
-            }
-        }
-        for _ in 0..t.k % 4 {
-            rank_one::<S, V, N, true>(&mut acc, a, b, mask);
             a = a.wrapping_add(t.lda);
             b = b.wrapping_add(t.ldb);
         }
@@ -194,9 +177,9 @@ impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Multiply<
         // SAFETY: the caller of `multiply` vouches for the operands.
         unsafe {
             let acc = if FULL && t.k >= LONG {
-                accumulate_ahead::<S, V, N>(t, self.mask)
+                accumulate::<S, V, N, FULL, true>(t, self.mask)
             } else {
-                accumulate::<S, V, N, FULL>(t, self.mask)
+                accumulate::<S, V, N, FULL, false>(t, self.mask)
             };
             for j in 0..N {
                 let p = t.c.add(j * t.ldc);
@@ -237,9 +220,9 @@ impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Solve<'_,
         // SAFETY: the caller of `solve` vouches for the operands.
         unsafe {
             let mut x = if FULL && t.k >= LONG {
-                accumulate_ahead::<S, V, N>(t, self.mask)
+                accumulate::<S, V, N, FULL, true>(t, self.mask)
             } else {
-                accumulate::<S, V, N, FULL>(t, self.mask)
+                accumulate::<S, V, N, FULL, false>(t, self.mask)
             };
             for j in 0..N {
                 let c = load_column::<S, V, FULL>(t.c.add(j * t.ldc), self.mask);
@@ -291,7 +274,7 @@ impl<S: Simd, const N: usize> Op for Factor<'_, S, N> {
         // SAFETY: the caller of `factor` vouches for the operands; N <= S::NR <= S::LANES <= 16.
         unsafe {
             let mask = S::mask(N);
-            let acc = accumulate::<S, 1, N, false>(t, mask);
+            let acc = accumulate::<S, 1, N, false, false>(t, mask);
             let mut x = [S::zero(); N];
             for j in 0..N {
                 x[j] = S::sub(S::load_mask(t.c.add(j * t.ldc), mask), acc[j][0]);
