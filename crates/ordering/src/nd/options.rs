@@ -34,7 +34,7 @@ impl Default for NdOptions {
         Self {
             seed: 0,
             leaf: 150,
-            piece: 1000,
+            piece: 2000,
             starts: 2,
             tries: 3,
             coarsest: 80,

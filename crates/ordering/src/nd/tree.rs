@@ -73,22 +73,29 @@ impl Dissection<'_> {
         // Where trees are compared: few vertices, so that several cost little.
         let few = graph.n() / SHARE;
         let mut compared = 1 + levels.iter().take_while(|l| l.graph.n() > few).count();
-        let mut tree;
-        if compared <= levels.len() {
+        let mut tree = if compared <= levels.len() {
             let coarse = &levels[compared - 1].graph;
-            tree = grown(compared, seed);
-            let mut least = predicted_flops(coarse, &tree.labels, &tree.divided);
-            for k in 1..self.options.tries {
-                let trial = grown(compared, mix(seed ^ mix(u64::from(k))));
-                let cost = predicted_flops(coarse, &trial.labels, &trial.divided);
-                if cost < least {
-                    (tree, least) = (trial, cost);
-                }
-            }
+            let trials: Vec<(f64, Growing)> = (0..self.options.tries.max(1))
+                .into_par_iter()
+                .map(|k| {
+                    let own = if k == 0 {
+                        seed
+                    } else {
+                        mix(seed ^ mix(u64::from(k)))
+                    };
+                    let trial = grown(compared, own);
+                    let cost = predicted_flops(coarse, &trial.labels, &trial.divided);
+                    (cost, trial)
+                })
+                .collect();
+            let best = trials
+                .into_iter()
+                .reduce(|a, b| if b.0 < a.0 { b } else { a });
+            best.map_or_else(|| grown(compared, seed), |(_, tree)| tree)
         } else {
             compared = levels.len();
-            tree = grown(compared, seed);
-        }
+            grown(compared, seed)
+        };
         for at in (0..compared).rev() {
             levels.truncate(at + 1);
             self.raise(graph, &levels, at, &mut tree, seed);
