@@ -90,6 +90,15 @@ fn span(rows: u32, columns: u32, ld: usize) -> Result<u64, GpuError> {
         .ok_or_else(|| too_long("entries of a matrix", u64::MAX, i64::MAX as u64))
 }
 
+/// The leading dimension, if a matrix with it fits into `len` elements.
+fn fitting(rows: u32, columns: u32, ld: usize, len: usize) -> Result<u64, GpuError> {
+    let span = span(rows, columns, ld)?;
+    if span > len as u64 {
+        return Err(too_long("entries of a matrix", span, len as u64));
+    }
+    Ok(ld as u64)
+}
+
 impl<'a, T> MatrixView<'a, T> {
     /// `rows × columns` entries of `data`, columns `ld >= rows` elements apart.
     ///
@@ -102,11 +111,7 @@ impl<'a, T> MatrixView<'a, T> {
         ld: usize,
     ) -> Result<Self, GpuError> {
         let data = data.into();
-        let span = span(rows, columns, ld)?;
-        if span > data.len() as u64 {
-            return Err(too_long("entries of a matrix", span, data.len() as u64));
-        }
-        let ld = ld as u64;
+        let ld = fitting(rows, columns, ld, data.len())?;
         Ok(Self {
             data,
             rows,
@@ -128,11 +133,7 @@ impl<'a, T> MatrixViewMut<'a, T> {
         ld: usize,
     ) -> Result<Self, GpuError> {
         let data = data.into();
-        let span = span(rows, columns, ld)?;
-        if span > data.len() as u64 {
-            return Err(too_long("entries of a matrix", span, data.len() as u64));
-        }
-        let ld = ld as u64;
+        let ld = fitting(rows, columns, ld, data.len())?;
         Ok(Self {
             data,
             rows,
