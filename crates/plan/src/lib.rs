@@ -14,6 +14,7 @@ mod places;
 mod plan;
 mod report;
 mod room;
+mod staged;
 
 pub use cost::{front_assembly_bytes, front_flops};
 pub use error::PlanError;
@@ -21,3 +22,4 @@ pub use machine::{FrontRates, Machine};
 pub use memory::MemoryUse;
 pub use plan::{FactorPlan, PlanOptions, Precision, Subtree, UpdatePlace};
 pub use report::Bytes;
+pub use staged::{FrontSizes, StagedPlan};

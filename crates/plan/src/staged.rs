@@ -1,0 +1,260 @@
+//! A factorization in stages: many fronts side by side, for a device that wants thousands at a time.
+//!
+//! The fronts of a stage do not depend on each other; children are in earlier stages, as late as they can be
+//! (counted back from the roots), so that their update matrices live from one stage to the next. The
+//! forest may be cut into *waves*, bundles of subtrees that are worked off one after the other before the top of
+//! the tree: more stages, but fewer update matrices at a time.
+//!
+//! Places as in [`places`](crate::places): panels stand at the left of one arena in the order of their stages; an
+//! update matrix lives from its own stage to its parent's, in the room of panels of later stages, found by walking
+//! the stages backwards. The many small update matrices with the same life share one place.
+//! Cost: linear in the supernodes, but for the large update matrices, `O(free parts)` each.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tamarack_symbolic::SymbolicFactor;
+
+use crate::cost::front_flops;
+use crate::error::PlanError;
+use crate::room::Room;
+
+/// An update matrix that is at least this part of the factor has a place of its own.
+const LARGE_UPDATE: u64 = 2048;
+
+/// What a front takes in the arena, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrontSizes {
+    /// The panel, and whatever is kept with it for the solves.
+    pub panel: u64,
+    /// The update matrix.
+    pub update: u64,
+}
+
+/// Stages of a factorization, and where every panel and update matrix stands: immutable.
+#[derive(Clone, Debug)]
+pub struct StagedPlan {
+    symbolic: Arc<SymbolicFactor>,
+    /// Offsets into `fronts`, by stage; length stages + 1.
+    stage_ptr: Vec<u32>,
+    /// Supernodes, stage by stage, increasing within each.
+    fronts: Vec<u32>,
+    /// Where the panel of each supernode begins, in numbers.
+    panel: Vec<u64>,
+    /// Where its update matrix begins.
+    update: Vec<u64>,
+    /// Numbers of all panels: they stand at the left of the arena.
+    factor_len: u64,
+    /// Numbers of the arena.
+    arena_len: u64,
+}
+
+impl StagedPlan {
+    /// Plans with the sizes that `sizes(npiv, nupd)` gives, in at least `waves` waves where the forest is large
+    /// enough; 1 is a single one.
+    ///
+    /// # Errors
+    /// [`PlanError::TooLarge`] where the arena cannot be addressed.
+    pub fn new(
+        symbolic: Arc<SymbolicFactor>,
+        sizes: impl Fn(usize, usize) -> FrontSizes,
+        waves: usize,
+    ) -> Result<Self, PlanError> {
+        let count = symbolic.supernodes();
+        let sizes: Vec<FrontSizes> = (0..count)
+            .map(|s| sizes(symbolic.npiv(s), symbolic.nupd(s)))
+            .collect();
+        let (stage, stages) = assign_stages(&symbolic, &wave_of(&symbolic, waves));
+        let (stage_ptr, fronts) = sort_by_stage(&stage, stages);
+        let mut panel = vec![0; count];
+        // where the panels of all stages up to this one end
+        let mut level = Vec::with_capacity(stages);
+        let mut end = 0_u64;
+        for k in 0..stages {
+            for &s in &fronts[stage_ptr[k] as usize..stage_ptr[k + 1] as usize] {
+                panel[s as usize] = end;
+                let len = sizes[s as usize].panel;
+                end = end.checked_add(len).ok_or(PlanError::TooLarge)?;
+            }
+            level.push(end);
+        }
+        let mut plan = Self {
+            symbolic,
+            stage_ptr,
+            fronts,
+            panel,
+            update: vec![0; count],
+            factor_len: end,
+            arena_len: end,
+        };
+        plan.place_updates(&sizes, &stage, &level)?;
+        Ok(plan)
+    }
+
+    /// Finds places for the update matrices, walking backwards: a stage takes room for its children's
+    /// matrices, counted from the arena's right end, and gives back that of its own.
+    fn place_updates(
+        &mut self,
+        sizes: &[FrontSizes],
+        stage: &[u32],
+        level: &[u64],
+    ) -> Result<(), PlanError> {
+        let large = (self.factor_len / LARGE_UPDATE).max(1);
+        let mut room = Room::default();
+        // parts taken, by the stage in which they were made: from the right end, and their length
+        let mut made: Vec<Vec<(u64, u64)>> = vec![Vec::new(); level.len()];
+        let mut right_end = vec![0_u64; self.update.len()];
+        for k in (0..level.len()).rev() {
+            // small matrices by their own stage: their number, their length
+            let mut small: BTreeMap<u32, (Vec<u32>, u64)> = BTreeMap::new();
+            for &s in self.stage(k) {
+                for &c in self.symbolic.children(s as usize) {
+                    let (len, born) = (sizes[c as usize].update, stage[c as usize]);
+                    if len >= large {
+                        let at = room.allocate(len);
+                        right_end[c as usize] = at + len;
+                        made[born as usize].push((at, len));
+                    } else if len > 0 {
+                        let bundle = small.entry(born).or_default();
+                        bundle.0.push(c);
+                        bundle.1 += len;
+                    }
+                }
+            }
+            for (born, (members, len)) in small {
+                let at = room.allocate(len);
+                made[born as usize].push((at, len));
+                let mut end = at + len;
+                for c in members {
+                    right_end[c as usize] = end;
+                    end -= sizes[c as usize].update;
+                }
+            }
+            for &(at, len) in &made[k] {
+                room.release(at, len);
+            }
+        }
+        for (c, &end) in right_end.iter().enumerate() {
+            let parent = self.symbolic.parent(c).filter(|_| end > 0);
+            if let Some(parent) = parent {
+                let needed = level[stage[parent] as usize].checked_add(end);
+                self.arena_len = self.arena_len.max(needed.ok_or(PlanError::TooLarge)?);
+            }
+        }
+        for (at, end) in self.update.iter_mut().zip(right_end) {
+            *at = self.arena_len - end;
+        }
+        Ok(())
+    }
+
+    /// The structure that is factorized.
+    pub fn symbolic(&self) -> &Arc<SymbolicFactor> {
+        &self.symbolic
+    }
+
+    /// Number of stages.
+    pub fn stages(&self) -> usize {
+        self.stage_ptr.len() - 1
+    }
+
+    /// Supernodes of stage `k`, increasing.
+    pub fn stage(&self, k: usize) -> &[u32] {
+        &self.fronts[self.stage_ptr[k] as usize..self.stage_ptr[k + 1] as usize]
+    }
+
+    /// Where the panel of supernode `s` begins, in numbers.
+    pub fn panel_start(&self, s: usize) -> u64 {
+        self.panel[s]
+    }
+
+    /// Where the update matrix of supernode `s` begins, in numbers; it is there from the stage of `s` to that of
+    /// its parent. Anything where it is empty.
+    pub fn update_start(&self, s: usize) -> u64 {
+        self.update[s]
+    }
+
+    /// Numbers of all panels: they stand at the left of the arena.
+    pub fn factor_len(&self) -> u64 {
+        self.factor_len
+    }
+
+    /// Numbers of the arena.
+    pub fn arena_len(&self) -> u64 {
+        self.arena_len
+    }
+}
+
+/// Supernodes in the order of their stages, and where each stage begins.
+fn sort_by_stage(stage: &[u32], stages: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut ptr = vec![0_u32; stages + 1];
+    for &k in stage {
+        ptr[k as usize + 1] += 1;
+    }
+    for k in 0..stages {
+        ptr[k + 1] += ptr[k];
+    }
+    let (mut next, mut fronts) = (ptr.clone(), vec![0; stage.len()]);
+    for (s, &k) in (0..).zip(stage) {
+        fronts[next[k as usize] as usize] = s;
+        next[k as usize] += 1;
+    }
+    (ptr, fronts)
+}
+
+/// The wave of every supernode, 0 on; the top of the tree is the last. Subtrees with more than their share of the
+/// operations are split, the others bundled in postorder.
+fn wave_of(symbolic: &SymbolicFactor, waves: usize) -> Vec<u32> {
+    let count = symbolic.supernodes();
+    if waves <= 1 {
+        return vec![0; count];
+    }
+    let own = |s: usize| front_flops(symbolic.npiv(s), symbolic.nupd(s)) as f64;
+    let mut work: Vec<f64> = (0..count).map(own).collect();
+    for s in 0..count {
+        if let Some(parent) = symbolic.parent(s) {
+            work[parent] += work[s];
+        }
+    }
+    let roots = (0..count).filter(|&s| symbolic.parent(s).is_none());
+    let share = roots.map(|s| work[s]).sum::<f64>() / waves as f64;
+    let split = |s: usize| work[s] > share;
+    let below = |s: usize| !split(s) && symbolic.parent(s).is_none_or(split); // the root of a subtree
+    let (mut wave, mut done) = (0_u32, 0.0);
+    let mut of = vec![u32::MAX; count];
+    for s in (0..count).filter(|&s| below(s)) {
+        if done > 0.0 && done + work[s] > share {
+            (wave, done) = (wave + 1, 0.0);
+        }
+        of[s] = wave;
+        done += work[s];
+    }
+    for s in (0..count).rev() {
+        if of[s] == u32::MAX {
+            let above = symbolic.parent(s).filter(|_| !split(s));
+            of[s] = above.map_or(wave + 1, |parent| of[parent]);
+        }
+    }
+    of
+}
+
+/// The stage of every supernode and the number of stages: waves one after the other, and in each the
+/// distance from its last stage.
+fn assign_stages(symbolic: &SymbolicFactor, wave: &[u32]) -> (Vec<u32>, usize) {
+    let waves = wave.iter().max().map_or(0, |&w| w as usize + 1);
+    let mut depth = vec![0_u32; wave.len()];
+    let mut deepest: Vec<Option<u32>> = vec![None; waves];
+    for s in (0..wave.len()).rev() {
+        let parent = symbolic.parent(s).filter(|&p| wave[p] == wave[s]);
+        depth[s] = parent.map_or(0, |p| depth[p] + 1);
+        let most = &mut deepest[wave[s] as usize];
+        *most = Some(most.unwrap_or(0).max(depth[s]));
+    }
+    let mut last = Vec::with_capacity(waves); // last stage of every wave
+    let mut stages = 0;
+    for most in deepest {
+        stages += most.map_or(0, |d| d + 1);
+        last.push(stages.saturating_sub(1));
+    }
+    let of = |(&w, &d): (&u32, &u32)| last[w as usize] - d;
+    (wave.iter().zip(&depth).map(of).collect(), stages as usize)
+}
