@@ -13,7 +13,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("ordering", &["sparse"]),
     ("symbolic", &["sparse"]),
     ("plan", &["symbolic", "dense"]),
-    ("numeric", &["sparse", "symbolic", "plan", "dense", "store"]),
+    ("numeric", &["sparse", "symbolic", "plan", "dense", "store", "gpu"]),
     ("solve", &["sparse", "symbolic", "plan", "dense", "numeric"]),
     (
         "tamarack",

@@ -1,6 +1,8 @@
 //! Why there is no factor.
 
-use tamarack_plan::Precision;
+use tamarack_gpu::GpuError;
+use tamarack_plan::{PlanError, Precision};
+use tamarack_sparse::UserIdx;
 use tamarack_store::StoreError;
 use thiserror::Error;
 
@@ -13,6 +15,18 @@ pub enum FactorError {
     /// The matrix is not positive definite.
     #[error(transparent)]
     NotPositiveDefinite(#[from] NotPositiveDefinite),
+    /// A matrix whose values are on a device is not positive definite.
+    #[error(
+        "the matrix on the device is not positive definite: pivot {pivot:.3e} at column {} (counted \
+         from 0)",
+        column.0
+    )]
+    Pivot {
+        /// The user's column.
+        column: UserIdx,
+        /// What was left of the diagonal entry.
+        pivot: f64,
+    },
     /// The caller's flag stopped the work.
     #[error("the factorization was cancelled")]
     Cancelled,
@@ -44,6 +58,20 @@ pub enum FactorError {
         "the factor is stale: its last refactorization failed; refactorize it with success first"
     )]
     Stale,
+    /// There is no plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Something failed on the GPU, or on the way to it.
+    #[error(transparent)]
+    Device(#[from] GpuError),
+    /// The matrix has more entries than the device's lists can number.
+    #[error("the matrix has {entries} entries; on a GPU at most {most} are possible")]
+    DeviceEntries {
+        /// Entries of its lower triangle.
+        entries: u64,
+        /// Most entries.
+        most: u64,
+    },
     /// The operating system refused memory.
     #[error(transparent)]
     Memory(#[from] StoreError),

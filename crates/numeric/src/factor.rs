@@ -12,7 +12,8 @@ use crate::control::{Control, Meter};
 use crate::error::FactorError;
 use crate::execute::{Execution, Outcome, Spaces};
 use crate::front::Memory;
-use crate::not_spd::{Cause, NotPositiveDefinite};
+use crate::not_spd::NotPositiveDefinite;
+use crate::shift::Shifts;
 use crate::team::Team;
 use crate::value::Value;
 
@@ -50,9 +51,6 @@ pub struct NumericFactor<T> {
     /// Whether the arena is as it was made.
     new_arena: bool,
 }
-
-/// First shift over `ε·‖A‖`, and the factor from one shift to the next.
-const SHIFT_STEP: f64 = 16.0;
 
 impl<T: Value> NumericFactor<T> {
     /// Factorizes `a` as planned.
@@ -106,32 +104,21 @@ impl<T: Value> NumericFactor<T> {
         }
         self.current = false;
         self.shift = None;
-        let mut sigma = 0.0;
+        let mut shifts = Shifts::default();
         loop {
-            let (position, pivot) =
-                match self.execute(a.values(), <T as Scalar>::from_f64(sigma), control) {
-                    Outcome::Cancelled => return Err(FactorError::Cancelled),
-                    Outcome::Failed(position, pivot) => (ElimIdx(position), pivot),
-                    Outcome::Done => {
-                        self.current = true;
-                        self.shift = (sigma > 0.0).then_some(sigma);
-                        return Ok(());
-                    }
-                };
+            let sigma = <T as Scalar>::from_f64(shifts.sigma);
+            let (position, pivot) = match self.execute(a.values(), sigma, control) {
+                Outcome::Cancelled => return Err(FactorError::Cancelled),
+                Outcome::Failed(position, pivot) => (ElimIdx(position), pivot),
+                Outcome::Done => {
+                    self.current = true;
+                    self.shift = shifts.needed();
+                    return Ok(());
+                }
+            };
             let symbolic = self.plan.symbolic();
             let report = NotPositiveDefinite::diagnose(symbolic, a, position, pivot);
-            let hopeless = matches!(report.cause, Cause::NotFinite { .. } | Cause::Overflow);
-            let norm = a.norm_inf();
-            // With σ > ‖A‖ every row is diagonally dominant, so the sequence ends.
-            if self.options.not_spd == OnNotSpd::Fail || hopeless || sigma > 2.0 * norm {
-                return Err(report.into());
-            }
-            let least = Scalar::to_f64(T::EPSILON) * norm;
-            sigma = if sigma == 0.0 {
-                least.max(f64::MIN_POSITIVE)
-            } else {
-                sigma
-            } * SHIFT_STEP;
+            shifts.rise(a, report, self.options.not_spd)?;
         }
     }
 

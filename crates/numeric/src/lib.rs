@@ -10,6 +10,7 @@
 
 mod assemble;
 mod control;
+mod device;
 mod eliminate;
 mod error;
 mod execute;
@@ -17,10 +18,12 @@ mod factor;
 mod front;
 mod not_spd;
 mod profile;
+mod shift;
 mod team;
 mod value;
 
 pub use control::{Control, Progress};
+pub use device::{DeviceFactor, DeviceOptions, DevicePlan};
 pub use error::FactorError;
 pub use factor::{FactorOptions, NumericFactor, OnNotSpd};
 pub use not_spd::{Cause, NotPositiveDefinite};

@@ -6,8 +6,8 @@ mod random;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tamarack_plan::{FactorPlan, Machine, PlanError, PlanOptions, UpdatePlace};
 use random::random_symbolic;
+use tamarack_plan::{FactorPlan, Machine, PlanError, PlanOptions, UpdatePlace};
 use tamarack_symbolic::SymbolicFactor;
 
 fn plan(symbolic: &Arc<SymbolicFactor>, threads: usize, block: usize) -> FactorPlan {

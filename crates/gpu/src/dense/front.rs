@@ -155,7 +155,7 @@ pub struct Fronts {
     tasks: DeviceBuffer<TileOf>,
     /// Counters of finished tiles of all fronts, then the ticket.
     progress: DeviceBuffer<u32>,
-    status: DeviceBuffer<[u64; 2]>,
+    pub(super) status: DeviceBuffer<[u64; 2]>,
     needs: u64,
     tile: Tile,
 }

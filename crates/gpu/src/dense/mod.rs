@@ -13,6 +13,7 @@
 //! | [`PanelSolves`] | forward and backward substitution with the panels of fronts |
 //! | [`Assembly`] | fronts from the update matrices of their children: extend-add |
 //! | [`Entries`] | entries of a sparse matrix, added to their places |
+//! | [`FirstBadPivot`] | the first bad pivot of several lists of fronts |
 //!
 //! Bits repeat: every entry is accumulated by one thread in a fixed order, whatever the schedule.
 //! Operands of one list must not overlap, other than `A` and `B`: what is computed is then undefined.
@@ -24,6 +25,7 @@ mod order;
 mod product;
 mod small;
 mod solve;
+mod status;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +36,7 @@ pub use order::Tile;
 pub use product::{Product, Products};
 pub use small::SmallFronts;
 pub use solve::{PanelSolves, RightHandSides};
+pub use status::{FirstBadPivot, Pivots};
 
 use crate::GpuError;
 

@@ -20,7 +20,7 @@ pub struct SmallFronts {
     /// For each launch its shape, and where its fronts begin.
     launches: Vec<(Launch, u64)>,
     fronts: DeviceBuffer<Data>,
-    status: DeviceBuffer<[u64; 2]>,
+    pub(super) status: DeviceBuffer<[u64; 2]>,
     needs: u64,
 }
 

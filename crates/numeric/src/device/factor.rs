@@ -1,0 +1,242 @@
+//! The numeric factor on a device.
+
+use std::sync::Arc;
+
+use tamarack_gpu::{DeviceBuffer, DeviceView, Gpu, GpuError, Graph, PinnedBuffer, Profile, Stream};
+use tamarack_sparse::{ElimIdx, Pattern, SymmetricCsc};
+use tamarack_symbolic::SymbolicFactor;
+
+use super::launch::{Lanes, Stage};
+use super::plan::DevicePlan;
+use super::work::StageWork;
+use crate::error::FactorError;
+use crate::factor::FactorOptions;
+use crate::not_spd::NotPositiveDefinite;
+use crate::shift::Shifts;
+
+/// The Cholesky factor `L` of `P A Pᵀ` on a device, with all that is needed to make it anew from other
+/// values: a refactorization allocates nothing and is one launch of a recorded graph.
+pub struct DeviceFactor {
+    plan: Arc<DevicePlan>,
+    gpu: Gpu,
+    pattern: Arc<Pattern>,
+    options: FactorOptions,
+    // The graph goes before what it uses.
+    graph: Graph,
+    stages: Vec<Stage>,
+    lanes: Lanes,
+    arena: DeviceBuffer<f64>,
+    /// The values of A, user order.
+    values: DeviceBuffer<f64>,
+    /// The same on the host, on their way.
+    staged: PinnedBuffer<f64>,
+    /// Elimination position of the first bad pivot, or all ones.
+    first_bad: DeviceBuffer<u64>,
+    shift: Option<f64>,
+    current: bool,
+}
+
+impl DeviceFactor {
+    /// Takes the memory and uploads the lists for `a` and all matrices with its pattern, and factorizes it.
+    ///
+    /// # Errors
+    /// The matrix is not the one analyzed or not positive definite, or something fails on the device: it is out
+    /// of memory, for one.
+    pub fn factorize(
+        plan: Arc<DevicePlan>,
+        gpu: &Gpu,
+        a: &SymmetricCsc<f64>,
+        options: &FactorOptions,
+    ) -> Result<Self, FactorError> {
+        let symbolic = plan.symbolic();
+        if symbolic.pattern_fingerprint() != tamarack_symbolic::pattern_fingerprint(a.pattern()) {
+            return Err(other_pattern(symbolic, a));
+        }
+        let most = u64::from(u32::MAX);
+        if a.pattern().nnz_lower() > most {
+            let entries = a.pattern().nnz_lower();
+            return Err(FactorError::DeviceEntries { entries, most });
+        }
+        let lanes = Lanes::new(gpu)?;
+        let mut arena = gpu.alloc(plan.staged().arena_len() as usize)?;
+        let values = gpu.alloc(a.values().len())?;
+        let mut first_bad = gpu.alloc(1)?;
+        let mut stages = Vec::with_capacity(plan.staged().stages());
+        for k in 0..plan.staged().stages() {
+            let work = StageWork::new(&plan, k)?;
+            stages.push(Stage::new(gpu, lanes.main(), &work)?);
+        }
+        let graph = lanes.main().capture(|| {
+            lanes.main().fill_bytes(&mut first_bad, 0xFF)?;
+            stages
+                .iter_mut()
+                .try_for_each(|stage| stage.launch(&lanes, &mut arena, &values, &mut first_bad))
+        });
+        let mut factor = Self {
+            graph: graph.map_err(|e: GpuError| e)?,
+            staged: gpu.pinned(a.values().len())?,
+            gpu: gpu.clone(),
+            pattern: a.pattern().clone(),
+            options: *options,
+            stages,
+            lanes,
+            arena,
+            values,
+            first_bad,
+            shift: None,
+            current: false,
+            plan,
+        };
+        factor.refactorize(a)?;
+        Ok(factor)
+    }
+
+    /// Factorizes other values of the same pattern in the same memory.
+    ///
+    /// # Errors
+    /// As for [`factorize`](Self::factorize). After an error other than [`FactorError::Pattern`] the factor is stale.
+    pub fn refactorize(&mut self, a: &SymmetricCsc<f64>) -> Result<(), FactorError> {
+        if !Arc::ptr_eq(&self.pattern, a.pattern()) && *self.pattern != **a.pattern() {
+            return Err(other_pattern(self.plan.symbolic(), a));
+        }
+        self.current = false;
+        self.shift = None;
+        let mut shifts = Shifts::default();
+        loop {
+            self.upload(a, shifts.sigma)?;
+            let Some((position, pivot)) = self.run()? else {
+                self.current = true;
+                self.shift = shifts.needed();
+                return Ok(());
+            };
+            let symbolic = self.plan.symbolic();
+            let report = NotPositiveDefinite::diagnose(symbolic, a, position, pivot);
+            shifts.rise(a, report, self.options.not_spd)?;
+        }
+    }
+
+    /// Factorizes values that are on the device already, in the order of the analyzed pattern.
+    ///
+    /// # Errors
+    /// [`FactorError::Device`] for a wrong number of values, or a failing device; a matrix that is not positive
+    /// definite gives [`FactorError::Pivot`], as its entries are not here to be looked at. Then the factor is stale.
+    pub fn refactorize_device(&mut self, values: DeviceView<'_, f64>) -> Result<(), FactorError> {
+        self.current = false;
+        self.shift = None;
+        self.lanes.main().copy(values, &mut self.values)?;
+        match self.run()? {
+            None => {
+                self.current = true;
+                Ok(())
+            }
+            Some((position, pivot)) => Err(FactorError::Pivot {
+                column: self.plan.symbolic().permutation().user(position),
+                pivot,
+            }),
+        }
+    }
+
+    /// Enqueues the copy of the values of `A + σI`.
+    fn upload(&mut self, a: &SymmetricCsc<f64>, sigma: f64) -> Result<(), GpuError> {
+        let stream = self.lanes.main();
+        stream.synchronize()?; // the last upload has passed
+        let staged = self.staged.as_mut_slice();
+        staged.copy_from_slice(a.values());
+        if sigma > 0.0 {
+            for &diagonal in &a.pattern().col_ptr()[..a.n()] {
+                staged[diagonal as usize] += sigma;
+            }
+        }
+        // SAFETY: `staged` is written only behind the wait above, and lives as long as the stream.
+        unsafe { self.staged.upload_async(stream, .., &mut self.values) }
+    }
+
+    /// Replays the recorded factorization and waits for it; the first bad pivot, and its value.
+    fn run(&mut self) -> Result<Option<(ElimIdx, f64)>, GpuError> {
+        let stream = self.lanes.main();
+        // SAFETY: lists, arena and values are those of the recording, and live as long as the graph.
+        unsafe { self.graph.replay(stream)? };
+        let first = stream.to_host(&self.first_bad)?.first().copied();
+        let Some(position) = first.filter(|&p| p != u64::MAX) else {
+            return Ok(None);
+        };
+        let mut pivot = f64::NAN;
+        for list in self.stages.iter().flat_map(|stage| &stage.lists) {
+            // positions are below n
+            if let Some(value) = list.bad_pivot(stream, position as u32)? {
+                pivot = value;
+            }
+        }
+        Ok(Some((ElimIdx(position as u32), pivot)))
+    }
+
+    /// Makes the factor of the values on the device once more, launch by launch, and says what each took:
+    /// launches that are timed do not run beside each other.
+    ///
+    /// # Errors
+    /// [`FactorError::Device`] for a failing device.
+    pub fn profile(&mut self) -> Result<Profile, FactorError> {
+        let (gpu, lanes) = (&self.gpu, &self.lanes);
+        gpu.start_profile()?;
+        lanes.main().fill_bytes(&mut self.first_bad, 0xFF)?;
+        for stage in &mut self.stages {
+            stage.launch(lanes, &mut self.arena, &self.values, &mut self.first_bad)?;
+        }
+        Ok(gpu.finish_profile()?)
+    }
+
+    /// The plan it was made by.
+    pub fn plan(&self) -> &Arc<DevicePlan> {
+        &self.plan
+    }
+
+    /// The device it is on.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// The stream that its work is enqueued on.
+    pub fn stream(&self) -> &Stream {
+        self.lanes.main()
+    }
+
+    /// Panels, and what update matrices left: places as the plan says.
+    pub fn arena(&self) -> DeviceView<'_, f64> {
+        self.arena.view()
+    }
+
+    /// Kernels, fills and joins of a refactorization.
+    pub fn launches(&self) -> usize {
+        self.graph.nodes()
+    }
+
+    /// Whether the last factorization succeeded.
+    pub fn is_current(&self) -> bool {
+        self.current
+    }
+
+    /// The σ of `A + σI` that was factorized instead of A, where that was asked for and needed.
+    pub fn shift(&self) -> Option<f64> {
+        self.shift
+    }
+}
+
+impl std::fmt::Debug for DeviceFactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeviceFactor")
+            .field("gpu", &self.gpu)
+            .field("n", &self.plan.symbolic().n())
+            .field("shift", &self.shift)
+            .field("current", &self.current)
+            .finish_non_exhaustive()
+    }
+}
+
+fn other_pattern(symbolic: &SymbolicFactor, a: &SymmetricCsc<f64>) -> FactorError {
+    FactorError::Pattern {
+        n: a.n(),
+        nnz: a.pattern().nnz_lower(),
+        analyzed_n: symbolic.n(),
+        analyzed_nnz: symbolic.nnz_a(),
+    }
+}

@@ -1,0 +1,139 @@
+//! Where everything stands on the device, and which kernels work on a front.
+
+use std::sync::Arc;
+
+use tamarack_gpu::GpuError;
+use tamarack_gpu::dense::{Front, FrontShape, Fronts, SmallFronts, Tile};
+use tamarack_plan::{FrontSizes, StagedPlan};
+use tamarack_symbolic::SymbolicFactor;
+
+use crate::error::FactorError;
+
+/// What a device plan may choose from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceOptions {
+    /// Largest order, padded to whole blocks of 8, of a front that one block of threads factorizes in its
+    /// shared memory.
+    pub small_order: u32,
+    /// From this order on fronts are cut into tiles of 128 instead of 64.
+    pub large_order: u32,
+    /// Bundles of subtrees that are worked off one after the other: more take less memory and more time.
+    pub waves: usize,
+}
+
+impl Default for DeviceOptions {
+    fn default() -> Self {
+        Self {
+            small_order: 96,
+            large_order: 6000,
+            waves: 1,
+        }
+    }
+}
+
+/// How a front is factorized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It has no pivots: the sum of its children is all.
+    Sum,
+    /// Whole, in the shared memory of one block.
+    Small,
+    /// Tile by tile.
+    Tiled(Tile),
+}
+
+/// The places of a factorization on a device; immutable, without a device.
+#[derive(Clone, Debug)]
+pub struct DevicePlan {
+    staged: StagedPlan,
+    options: DeviceOptions,
+}
+
+impl DevicePlan {
+    /// Plans the factorization of a structure.
+    ///
+    /// # Errors
+    /// [`FactorError::Device`] for a front that the kernels cannot address, [`FactorError::Plan`] for an arena that
+    /// nothing can.
+    pub fn new(
+        symbolic: Arc<SymbolicFactor>,
+        options: &DeviceOptions,
+    ) -> Result<Self, FactorError> {
+        for s in 0..symbolic.supernodes() {
+            let (npiv, nupd) = (symbolic.npiv(s), symbolic.nupd(s));
+            FrontShape::new(npiv as u32, nupd as u32)?; // n is below 2^32
+        }
+        let sizes = |npiv: usize, nupd: usize| sizes(options, npiv, nupd).unwrap_or_default();
+        Ok(Self {
+            staged: StagedPlan::new(symbolic, sizes, options.waves)?,
+            options: *options,
+        })
+    }
+
+    /// Stages and places.
+    pub fn staged(&self) -> &StagedPlan {
+        &self.staged
+    }
+
+    /// Its structure.
+    pub fn symbolic(&self) -> &Arc<SymbolicFactor> {
+        self.staged.symbolic()
+    }
+
+    /// Bytes of panels and update matrices on the device.
+    pub fn arena_bytes(&self) -> u64 {
+        self.staged.arena_len() * size_of::<f64>() as u64
+    }
+
+    /// How the front of supernode `s` is factorized.
+    pub(crate) fn kind(&self, s: usize) -> Kind {
+        kind(
+            &self.options,
+            self.symbolic().npiv(s),
+            self.symbolic().nupd(s),
+        )
+    }
+
+    /// The front of supernode `s` as the kernels take it.
+    pub(crate) fn front(&self, s: usize) -> Result<Front, GpuError> {
+        let symbolic = self.symbolic();
+        let (pivots, updates) = (symbolic.npiv(s) as u32, symbolic.nupd(s) as u32);
+        let panel = self.staged.panel_start(s);
+        let children = symbolic.children(s).iter();
+        Ok(Front {
+            pivots,
+            updates,
+            panel,
+            update: self.staged.update_start(s),
+            inverse: panel + FrontShape::new(pivots, updates)?.panel_len,
+            fresh: children.map(|&c| symbolic.nupd(c as usize)).sum::<usize>() == 0,
+        })
+    }
+}
+
+fn kind(options: &DeviceOptions, npiv: usize, nupd: usize) -> Kind {
+    // n is below 2^32
+    let (pivots, updates) = (npiv as u32, nupd as u32);
+    if pivots == 0 {
+        Kind::Sum
+    } else if SmallFronts::padded_order(pivots, updates) <= options.small_order {
+        Kind::Small
+    } else if u64::from(pivots) + u64::from(updates) < u64::from(options.large_order) {
+        Kind::Tiled(Tile::T64)
+    } else {
+        Kind::Tiled(Tile::T128)
+    }
+}
+
+/// A panel stands before the inverses of its diagonal tiles.
+fn sizes(options: &DeviceOptions, npiv: usize, nupd: usize) -> Result<FrontSizes, GpuError> {
+    let shape = FrontShape::new(npiv as u32, nupd as u32)?;
+    let inverse = match kind(options, npiv, nupd) {
+        Kind::Tiled(tile) => Fronts::inverse_len(tile, npiv as u32),
+        Kind::Sum | Kind::Small => 0,
+    };
+    Ok(FrontSizes {
+        panel: shape.panel_len + inverse,
+        update: shape.update_len,
+    })
+}

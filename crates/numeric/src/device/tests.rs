@@ -1,0 +1,271 @@
+//! The lists of a device plan, carried out on the host by loops that are plain to see, against the host's factor.
+//!
+//! Everything is read from and written to one arena that is poisoned at first, at the places of the plan, so two
+//! matrices that overlap while both are needed would show. A device runs the same lists.
+
+use std::sync::Arc;
+
+use tamarack_gpu::dense::{Front, FrontShape, Parent, Placed};
+use tamarack_plan::{FactorPlan, Machine, PlanOptions};
+use tamarack_sparse::models::Model;
+use tamarack_sparse::{Permutation, SymmetricCsc};
+use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
+
+use super::plan::{DeviceOptions, DevicePlan};
+use super::work::StageWork;
+use crate::{Control, DeviceFactor, FactorError, FactorOptions, NumericFactor, Team};
+
+/// A front's panel and update matrix as the kernels address them.
+struct Places {
+    panel: Placed,
+    update: Placed,
+    pivots: u32,
+    updates: u32,
+    first_update: u32,
+}
+
+impl Places {
+    fn of(front: &Front) -> Self {
+        let shape = FrontShape::new(front.pivots, front.updates).unwrap();
+        Self {
+            panel: Placed::packed(front.panel, shape.panel_height),
+            update: Placed::packed(front.update, shape.update_height),
+            pivots: front.pivots,
+            updates: front.updates,
+            first_update: shape.first_update,
+        }
+    }
+
+    fn order(&self) -> u32 {
+        self.pivots + self.updates
+    }
+
+    /// Where entry (i, j) of the front stands, i ≥ j.
+    fn at(&self, i: u32, j: u32) -> usize {
+        let index = match (i.checked_sub(self.pivots), j.checked_sub(self.pivots)) {
+            (Some(i), Some(j)) => self.update.index(i, j),
+            (Some(i), None) => self.panel.index(self.first_update + i, j),
+            _ => self.panel.index(i, j),
+        };
+        index as usize
+    }
+}
+
+fn assemble(arena: &mut [f64], parent: &Parent<'_>) {
+    let own = Places::of(&parent.front);
+    let last = if parent.front.fresh {
+        own.pivots
+    } else {
+        own.order()
+    };
+    for j in 0..last {
+        for i in j..own.order() {
+            arena[own.at(i, j)] = 0.0;
+        }
+    }
+    for child in parent.children {
+        let order = child.relative.len() as u32;
+        let height = FrontShape::new(0, order).unwrap().update_height;
+        let from = Placed::packed(child.update, height);
+        for j in 0..order {
+            for i in j..order {
+                let [row, column] = [i, j].map(|k| child.relative[k as usize]);
+                arena[own.at(row, column)] += arena[from.index(i, j) as usize];
+            }
+        }
+    }
+}
+
+/// Eliminates the pivots; the first that is not positive.
+fn eliminate(arena: &mut [f64], front: &Front) -> Option<u32> {
+    let own = Places::of(front);
+    if front.fresh {
+        for j in own.pivots..own.order() {
+            (j..own.order()).for_each(|i| arena[own.at(i, j)] = 0.0);
+        }
+    }
+    let mut bad = None;
+    for k in 0..own.pivots {
+        let pivot = arena[own.at(k, k)];
+        if (pivot.is_nan() || pivot <= 0.0) && bad.is_none() {
+            bad = Some(k);
+        }
+        let root = pivot.sqrt();
+        arena[own.at(k, k)] = root;
+        (k + 1..own.order()).for_each(|i| arena[own.at(i, k)] /= root);
+        for j in k + 1..own.order() {
+            let factor = arena[own.at(j, k)];
+            for i in j..own.order() {
+                arena[own.at(i, j)] -= arena[own.at(i, k)] * factor;
+            }
+        }
+    }
+    bad
+}
+
+/// Carries out all stages; the arena, and the first bad pivot.
+fn carry_out(plan: &DevicePlan, values: &[f64]) -> (Vec<f64>, Option<u32>) {
+    let mut arena = vec![f64::NAN; plan.staged().arena_len() as usize];
+    let mut first: Option<u32> = None;
+    for k in 0..plan.staged().stages() {
+        let work = StageWork::new(plan, k).unwrap();
+        work.parents().iter().for_each(|p| assemble(&mut arena, p));
+        for (&to, &from) in work.to.iter().zip(&work.from) {
+            arena[to as usize] += values[from as usize];
+        }
+        for group in &work.groups {
+            for (front, column) in group.fronts.iter().zip(&group.columns) {
+                let bad = eliminate(&mut arena, front).map(|pivot| column + pivot);
+                first = first.into_iter().chain(bad).min();
+            }
+        }
+    }
+    (arena, first)
+}
+
+/// Largest difference of two factors, over the largest entry.
+fn difference(plan: &DevicePlan, arena: &[f64], host: &NumericFactor<f64>) -> f64 {
+    let symbolic = plan.symbolic();
+    let (mut most, mut norm) = (0.0_f64, 0.0_f64);
+    for s in 0..symbolic.supernodes() {
+        let own = Places::of(&plan.front(s).unwrap());
+        let (layout, panel) = (host.plan().panel_layout(s), host.panel(s));
+        for j in 0..own.pivots {
+            for i in j..own.order() {
+                let want = panel[layout.index(i as usize, j as usize)];
+                let got = arena[own.at(i, j)];
+                assert!(got.is_finite(), "front {s}, entry ({i}, {j})");
+                most = most.max((got - want).abs());
+                norm = norm.max(want.abs());
+            }
+        }
+    }
+    if norm == 0.0 { 0.0 } else { most / norm }
+}
+
+fn symbolic(a: &SymmetricCsc<f64>) -> Arc<SymbolicFactor> {
+    let n = a.n();
+    // numbers far apart come together: a bushy tree without an ordering crate
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    order.sort_by_key(|&k| (k.trailing_ones(), k.reverse_bits()));
+    let order = Permutation::from_elimination_order(&order).unwrap();
+    Arc::new(SymbolicFactor::analyze(a.pattern(), &order, &SymbolicOptions::default()).unwrap())
+}
+
+fn host(symbolic: &Arc<SymbolicFactor>, a: &SymmetricCsc<f64>) -> NumericFactor<f64> {
+    let (machine, options) = (Machine::default(), PlanOptions::default());
+    let plan = FactorPlan::new(symbolic.clone(), &machine, &options).unwrap();
+    let (team, options) = (Arc::new(Team::new(1)), FactorOptions::default());
+    NumericFactor::factorize(plan.into(), team, a, &options, &Control::default()).unwrap()
+}
+
+fn model(name: &str) -> SymmetricCsc<f64> {
+    name.parse::<Model>().unwrap().generate().unwrap()
+}
+
+/// All kinds of fronts on small matrices: few fit into one block, and tiles of 128 begin early.
+const SMALL: DeviceOptions = DeviceOptions {
+    small_order: 24,
+    large_order: 150,
+    waves: 1,
+};
+
+#[test]
+fn the_lists_of_all_stages_make_the_factor() {
+    for name in ["p2d5_23", "p3d7_9", "el3d_4", "circuit_700"] {
+        let a = model(name);
+        let symbolic = symbolic(&a);
+        let host = host(&symbolic, &a);
+        for options in [
+            SMALL,
+            DeviceOptions { waves: 4, ..SMALL },
+            DeviceOptions::default(),
+        ] {
+            let plan = DevicePlan::new(symbolic.clone(), &options).unwrap();
+            let (arena, bad) = carry_out(&plan, a.values());
+            assert_eq!(bad, None);
+            let off = difference(&plan, &arena, &host);
+            assert!(off < 1e-11, "{name}: {off:e}");
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_front_occurs() {
+    let a = model("p3d7_9");
+    let plan = DevicePlan::new(symbolic(&a), &SMALL).unwrap();
+    let mut kinds = Vec::new();
+    for k in 0..plan.staged().stages() {
+        let work = StageWork::new(&plan, k).unwrap();
+        kinds.extend(work.groups.iter().map(|g| format!("{:?}", g.kind)));
+    }
+    for kind in ["Small", "Tiled(T64)", "Tiled(T128)"] {
+        assert!(kinds.iter().any(|k| k == kind), "{kind} in {kinds:?}");
+    }
+}
+
+#[test]
+fn the_first_bad_pivot_is_the_smallest() {
+    let mut a = model("p2d5_23");
+    let symbolic = symbolic(&a);
+    let plan = DevicePlan::new(symbolic.clone(), &SMALL).unwrap();
+    for column in [3, 77, 401] {
+        let diagonal = a.pattern().col_ptr()[column] as usize;
+        let before = std::mem::replace(&mut a.values_mut()[diagonal], -1.0);
+        let (_, bad) = carry_out(&plan, a.values());
+        let user = bad.map(|p| symbolic.permutation().user_of_elim()[p as usize]);
+        assert_eq!(user, Some(column as u32));
+        a.values_mut()[diagonal] = before;
+    }
+}
+
+#[test]
+fn a_device_makes_the_factor_of_the_host() {
+    let Some(gpu) = tamarack_gpu::testing::gpu() else {
+        return;
+    };
+    let options = FactorOptions::default();
+    for name in ["p2d5_23", "p3d7_9", "p3d7_20", "el3d_4", "circuit_700"] {
+        let mut a = model(name);
+        let symbolic = symbolic(&a);
+        let mut host = host(&symbolic, &a);
+        for device_options in [SMALL, DeviceOptions::default()] {
+            let plan = Arc::new(DevicePlan::new(symbolic.clone(), &device_options).unwrap());
+            let mut factor = DeviceFactor::factorize(plan.clone(), gpu, &a, &options).unwrap();
+            let first = factor.stream().to_host(factor.arena()).unwrap();
+            let off = difference(&plan, &first, &host);
+            assert!(off < 1e-11, "{name}: {off:e}");
+
+            // another matrix between, that fails
+            let diagonal = a.pattern().col_ptr()[5] as usize;
+            let before = std::mem::replace(&mut a.values_mut()[diagonal], -1.0);
+            let of_host = host.refactorize(&a, &Control::default());
+            match (factor.refactorize(&a), of_host) {
+                (
+                    Err(FactorError::NotPositiveDefinite(got)),
+                    Err(FactorError::NotPositiveDefinite(want)),
+                ) => {
+                    assert_eq!((got.column, got.cause), (want.column, want.cause), "{name}");
+                    assert!((got.pivot - want.pivot).abs() < 1e-11 * want.pivot.abs());
+                }
+                other => panic!("{name}: {other:?}"),
+            }
+            assert!(!factor.is_current());
+            a.values_mut()[diagonal] = before;
+            host.refactorize(&a, &Control::default()).unwrap();
+
+            for _ in 0..10 {
+                factor.refactorize(&a).unwrap();
+                let again = factor.stream().to_host(factor.arena()).unwrap();
+                let same = (0..symbolic.supernodes()).all(|s| {
+                    let own = Places::of(&plan.front(s).unwrap());
+                    (0..own.pivots).all(|j| {
+                        let mut rows = j..own.order();
+                        rows.all(|i| first[own.at(i, j)].to_bits() == again[own.at(i, j)].to_bits())
+                    })
+                });
+                assert!(same, "{name}: bits differ");
+            }
+        }
+    }
+}
