@@ -44,9 +44,9 @@ __device__ __forceinline__ u32 lower_bound(const u32 *index, u32 n, u32 bound) {
     return low;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 4)
-dense_extend_add(f64 *arena, const Parent *parents, const Child *children, const u32 *relative, const Tile *tiles) {
-    __shared__ f64 s[SIDE * SIDE_PITCH];
+template <class R>
+__device__ __forceinline__ void extend_add(R *arena, const Parent *parents, const Child *children, const u32 *relative, const Tile *tiles) {
+    __shared__ R s[SIDE * SIDE_PITCH];
     __shared__ u32 bounds[4];
     const Tile tile = tiles[blockIdx.x];
     const Parent f = parents[tile.parent];
@@ -69,8 +69,8 @@ dense_extend_add(f64 *arena, const Parent *parents, const Child *children, const
         const u32 begin = bounds[0], stop = bounds[1];
         const Layout layout = {child.height, NB};
         for (u32 j = bounds[2] + warp; j < bounds[3]; j += warps) {
-            const f64 *from = arena + child.update + layout.at(0, j); // only rows from j on are there
-            f64 *to = s + (index[j] - j0) * SIDE_PITCH;
+            const R *from = arena + child.update + layout.at(0, j); // only rows from j on are there
+            R *to = s + (index[j] - j0) * SIDE_PITCH;
             for (u32 i = larger(begin, j) + lane; i < stop; i += 32) to[index[i] - i0] += from[i];
         }
     }
@@ -79,7 +79,7 @@ dense_extend_add(f64 *arena, const Parent *parents, const Child *children, const
     const Layout layout = {panel ? f.panel_rows : f.update_rows, NB};
     const u32 row = !panel ? i0 - f.pivots : tile.row < before ? i0 : f.first_update + i0 - f.pivots; // where rows i0 .. stand
     for (u32 j = j0 + warp; j < j1; j += warps) {
-        f64 *to = arena + (panel ? f.panel + layout.at(row, j) : f.update + layout.at(row, j - f.pivots));
+        R *to = arena + (panel ? f.panel + layout.at(row, j) : f.update + layout.at(row, j - f.pivots));
         for (u32 i = lane; i < i1 - i0; i += 32) {
             if (i0 + i >= j) to[i] = s[(j - j0) * SIDE_PITCH + i];
         }
@@ -87,8 +87,27 @@ dense_extend_add(f64 *arena, const Parent *parents, const Child *children, const
 }
 
 // arena[to[e]] += values[from[e]]; no place twice.
-extern "C" __global__ void __launch_bounds__(THREADS)
-dense_add_entries(f64 *arena, const u64 *to, const u32 *from, const f64 *values, u64 count) {
+template <class R> __device__ __forceinline__ void add_entries(R *arena, const u64 *to, const u32 *from, const R *values, u64 count) {
     const u64 stride = (u64)gridDim.x * THREADS;
     for (u64 e = (u64)blockIdx.x * THREADS + threadIdx.x; e < count; e += stride) arena[to[e]] += values[from[e]];
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+dense_extend_add_f64(f64 *arena, const Parent *parents, const Child *children, const u32 *relative, const Tile *tiles) {
+    extend_add(arena, parents, children, relative, tiles);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+dense_add_entries_f64(f64 *arena, const u64 *to, const u32 *from, const f64 *values, u64 count) {
+    add_entries(arena, to, from, values, count);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+dense_extend_add_f32(f32 *arena, const Parent *parents, const Child *children, const u32 *relative, const Tile *tiles) {
+    extend_add(arena, parents, children, relative, tiles);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+dense_add_entries_f32(f32 *arena, const u64 *to, const u32 *from, const f32 *values, u64 count) {
+    add_entries(arena, to, from, values, count);
 }

@@ -2,7 +2,7 @@
 //
 // Shapes: s: order x order, entry (i, j) at j pitch + i; the first `pivots` columns are eliminated, the
 //         update of the columns behind them is left to the caller.
-// Needs:  pivots and order multiples of 8; rows up to the next multiple of 16 exist; pitch = 4 mod 16.
+// Needs:  pivots and order multiples of 8; rows up to the next multiple of 16 exist; pitch as `eliminate_pitch` says.
 // Steps:  left-looking. (1) Tensor cores take the product of all earlier columns off the next eight. (2) Every
 //         thread takes the 8 x 8 diagonal block into registers, factors it (the same in all threads, which is
 //         cheaper than telling each other) and solves its own row.
@@ -13,27 +13,22 @@
 #pragma once
 #include "dense/mma.cuh"
 
+// Between columns of `order` rows, free of bank conflicts: whole lines of 128 bytes, and 32 bytes.
+template <class R> __device__ __forceinline__ u32 eliminate_pitch(u32 order) {
+    constexpr u32 LINE = 128 / sizeof(R);
+    return ceil_div(order, LINE) * LINE + Number<R>::PAD;
+}
+
 // The first bad pivot of a front and its value; {all ones, _} as long as there is none.
 struct Status {
     u64 pivot;
     f64 value;
 };
 
-// 1 / sqrt(x) for a normal positive x, within two units in the last place: the hardware's approximation (2^-22)
-// and one step of third order. For all other x the result is not finite, which is how a bad pivot is seen.
-__device__ __forceinline__ f64 reciprocal_root(f64 x) {
-    f64 y;
-    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
-    const f64 r = fma(-x, y * y, 1.0);
-    return fma(y * r, fma(r, 0.375, 0.5), y);
-}
-
-__device__ __forceinline__ bool is_finite(f64 x) { return fabs(x) < __longlong_as_double(0x7ff0000000000000ll); }
-
 // Factors the lower triangle d[k][i], i >= k, in place, solves x <- x L^-T. Returns the last reciprocal, which is not
 // finite if any pivot was bad.
-__device__ __forceinline__ f64 eliminate_row(f64 (&d)[8][8], f64 (&x)[8]) {
-    f64 inverse;
+template <class R> __device__ __forceinline__ R eliminate_row(R (&d)[8][8], R (&x)[8]) {
+    R inverse;
 #pragma unroll
     for (int k = 0; k < 8; k++) {
         inverse = reciprocal_root(d[k][k]);
@@ -52,10 +47,10 @@ __device__ __forceinline__ f64 eliminate_row(f64 (&d)[8][8], f64 (&x)[8]) {
 
 // Finds the first bad pivot of the 8 x 8 block at `block`, which is destroyed, and reports it as `first` + its
 // number unless one before it was reported. One thread; the arithmetic of eliminate_row.
-__device__ __noinline__ void report(f64 *block, u32 pitch, u32 first, Status *status) {
+template <class R> __device__ __noinline__ void report(R *block, u32 pitch, u32 first, Status *status) {
     if (*(volatile u64 *)&status->pivot != ~0ull) return;
     for (u32 k = 0; k < 8; k++) {
-        const f64 pivot = block[k * pitch + k], inverse = reciprocal_root(pivot);
+        const R pivot = block[k * pitch + k], inverse = reciprocal_root(pivot);
         if (!is_finite(inverse)) {
             *(volatile f64 *)&status->value = pivot;
             *(volatile u64 *)&status->pivot = first + k;
@@ -70,15 +65,15 @@ __device__ __noinline__ void report(f64 *block, u32 pitch, u32 first, Status *st
 
 // Pieces of block column c (8 columns) in M tiles of 16 rows, from row 16 m on; a lane's rows are 2 g, 2 g + 1 of a
 // tile, its columns t and t + 4.
-template <int M> struct Strip {
-    f64 c[M][4];
+template <class R, int M> struct Strip {
+    R c[M][4];
 
-    __device__ __forceinline__ void load(const f64 *s, u32 pitch, u32 m, u32 c8) {
+    __device__ __forceinline__ void load(const R *s, u32 pitch, u32 m, u32 c8) {
         const u32 g = lane_id() / 4, t = lane_id() % 4;
-        const f64 *at = s + (8 * c8 + t) * pitch + 16 * m + 2 * g;
+        const R *at = s + (8 * c8 + t) * pitch + 16 * m + 2 * g;
 #pragma unroll
         for (int r = 0; r < M; r++) {
-            const double2 u = *(const double2 *)(at + 16 * r), v = *(const double2 *)(at + 4 * pitch + 16 * r);
+            const Pair<R> u = *(const Pair<R> *)(at + 16 * r), v = *(const Pair<R> *)(at + 4 * pitch + 16 * r);
             c[r][0] = u.x, c[r][1] = v.x, c[r][2] = u.y, c[r][3] = v.y;
         }
     }
@@ -86,10 +81,10 @@ template <int M> struct Strip {
     // Minus the product of block columns begin .. end with rows of block c8. INVERT: rows above block c8 belong to
     // the inverse, which begins at its diagonal. zeros: two of them.
     template <bool INVERT>
-    __device__ __forceinline__ void subtract(const f64 *s, u32 pitch, const f64 *corners, const f64 *zeros, u32 m, u32 c8, u32 begin, u32 end) {
+    __device__ __forceinline__ void subtract(const R *s, u32 pitch, const R *corners, const R *zeros, u32 m, u32 c8, u32 begin, u32 end) {
         const u32 g = lane_id() / 4, t = lane_id() % 4;
-        const f64 *right = s + (8 * begin + t) * pitch + 8 * c8 + g / 2 + g % 2 * 4;
-        const f64 *left[M];
+        const R *right = s + (8 * begin + t) * pitch + 8 * c8 + g / 2 + g % 2 * 4;
+        const R *left[M];
         u32 step[M];
         // Block columns before `until` with these rows: those of this strip's own block columns, of which some rows
         // are in the inverse and some not, are told apart; behind them all rows are in the inverse, and before
@@ -97,12 +92,12 @@ template <int M> struct Strip {
         auto run = [&](u32 until) {
 #pragma unroll 4
             for (; begin < until; begin++, right += 8 * pitch) {
-                const f64 b0 = right[0], b1 = right[4 * pitch];
+                const R b0 = right[0], b1 = right[4 * pitch];
 #pragma unroll
                 for (int r = 0; r < M; r++) {
-                    const double2 u = *(const double2 *)left[r], v = *(const double2 *)(left[r] + step[r] / 2);
+                    const Pair<R> u = *(const Pair<R> *)left[r], v = *(const Pair<R> *)(left[r] + step[r] / 2);
                     left[r] += step[r];
-                    const f64 a[4] = {-u.x, -u.y, -v.x, -v.y};
+                    const R a[4] = {-u.x, -u.y, -v.x, -v.y};
                     mma_16x8x8(c[r], a, b0, b1);
                 }
             }
@@ -139,35 +134,35 @@ template <int M> struct Strip {
     }
 
     // Rows at or below block c8, and with INVERT those above as well.
-    template <bool INVERT> __device__ __forceinline__ void store(f64 *s, u32 pitch, u32 m, u32 c8) const {
+    template <bool INVERT> __device__ __forceinline__ void store(R *s, u32 pitch, u32 m, u32 c8) const {
         const u32 g = lane_id() / 4, t = lane_id() % 4;
-        f64 *at = s + (8 * c8 + t) * pitch + 16 * m + 2 * g;
+        R *at = s + (8 * c8 + t) * pitch + 16 * m + 2 * g;
 #pragma unroll
         for (int r = 0; r < M; r++) {
             if (!INVERT && 2 * (m + r) + g / 4 < c8) continue;
-            *(double2 *)(at + 16 * r) = {c[r][0], c[r][2]};
-            *(double2 *)(at + 4 * pitch + 16 * r) = {c[r][1], c[r][3]};
+            *(Pair<R> *)(at + 16 * r) = {c[r][0], c[r][2]};
+            *(Pair<R> *)(at + 4 * pitch + 16 * r) = {c[r][1], c[r][3]};
         }
     }
 };
 
 // Factors block p of 8 pivots and solves row `row` (below `order`) of block column p; with INVERT rows above p and
 // within are those of the inverse. The factor's own block is written after a barrier of all threads: they read it.
-template <bool INVERT>
-__device__ __forceinline__ void solve_row(f64 *s, u32 pitch, f64 *corners, u32 p, u32 row, bool active, Status *status, u32 first) {
-    f64 *block = s + 8 * p * pitch + 8 * p, *column = s + 8 * p * pitch + row;
+template <class R, bool INVERT>
+__device__ __forceinline__ void solve_row(R *s, u32 pitch, R *corners, u32 p, u32 row, bool active, Status *status, u32 first) {
+    R *block = s + 8 * p * pitch + 8 * p, *column = s + 8 * p * pitch + row;
     const u32 inside = row - 8 * p; // wraps for rows above
-    f64 d[8][8], x[8], last = 0;
+    R d[8][8], x[8], last = 0;
     if (active) {
 #pragma unroll
         for (int k = 0; k < 8; k++) {
 #pragma unroll
             for (int i = (k + 1) / 2 * 2; i < 8; i += 2) {
-                const double2 v = *(const double2 *)(block + k * pitch + i);
+                const Pair<R> v = *(const Pair<R> *)(block + k * pitch + i);
                 d[k][i] = v.x, d[k][i + 1] = v.y;
             }
             if (k % 2) d[k][k] = block[k * pitch + k];
-            x[k] = inside < 8 ? (inside == k ? 1.0 : 0.0) : column[k * pitch];
+            x[k] = inside < 8 ? (R)(inside == k ? 1 : 0) : column[k * pitch];
         }
         last = eliminate_row(d, x);
 #pragma unroll
@@ -188,45 +183,45 @@ __device__ __forceinline__ void solve_row(f64 *s, u32 pitch, f64 *corners, u32 p
 }
 
 // Eliminates with one thread for each row, `order` at most blockDim.x.
-__device__ __forceinline__ void eliminate(f64 *s, u32 pitch, u32 order, u32 pivots, Status *status) {
+template <class R> __device__ __forceinline__ void eliminate(R *s, u32 pitch, u32 order, u32 pivots, Status *status) {
     const u32 m = threadIdx.x / 32 * 2, p8 = pivots / 8;
     __syncthreads();
     for (u32 p = 0; p < p8; p++) {
         if (p > 0) {
             for (u32 r = larger(m, p / 2); r < m + 2 && 16 * r < order; r++) {
-                Strip<1> strip;
+                Strip<R, 1> strip;
                 strip.load(s, pitch, r, p);
-                strip.subtract<false>(s, pitch, nullptr, nullptr, r, p, 0, p);
-                strip.store<false>(s, pitch, r, p);
+                strip.template subtract<false>(s, pitch, nullptr, nullptr, r, p, 0, p);
+                strip.template store<false>(s, pitch, r, p);
             }
             __syncthreads();
         }
-        solve_row<false>(s, pitch, nullptr, p, threadIdx.x, threadIdx.x < order && threadIdx.x >= 8 * p, status, 0);
+        solve_row<R, false>(s, pitch, nullptr, p, threadIdx.x, threadIdx.x < order && threadIdx.x >= 8 * p, status, 0);
         __syncthreads();
     }
 }
 
 // Eliminates and inverts with two threads for each row: the first half of the warps solves block column p while the
 // second half prepares the next. Above the diagonal s is zero before; corners: 8 ORDER numbers and two zeros.
-template <int ORDER>
-__device__ __forceinline__ void eliminate_invert(f64 *s, u32 pitch, u32 pivots, f64 *corners, Status *status, u32 first) {
+template <class R, int ORDER>
+__device__ __forceinline__ void eliminate_invert(R *s, u32 pitch, u32 pivots, R *corners, Status *status, u32 first) {
     const bool solver = threadIdx.x < ORDER;
     const u32 m = (threadIdx.x - ORDER) / 32 * 2, p8 = pivots / 8; // m: of the second half
     for (u32 p = 0; p < p8; p++) {
         __syncthreads();
         if (solver) {
-            solve_row<true>(s, pitch, corners, p, threadIdx.x, true, status, first);
+            solve_row<R, true>(s, pitch, corners, p, threadIdx.x, true, status, first);
         } else {
-            Strip<2> strip;
+            Strip<R, 2> strip;
             const bool more = p + 1 < p8;
             if (more) {
                 strip.load(s, pitch, m, p + 1);
-                strip.subtract<true>(s, pitch, corners, corners + 8 * ORDER, m, p + 1, 2 * m + 3 < p + 1 ? smaller(2 * m, p) : 0, p);
+                strip.template subtract<true>(s, pitch, corners, corners + 8 * ORDER, m, p + 1, 2 * m + 3 < p + 1 ? smaller(2 * m, p) : 0, p);
             }
             __syncthreads();
             if (more) {
-                strip.subtract<true>(s, pitch, corners, corners + 8 * ORDER, m, p + 1, p, p + 1);
-                strip.store<true>(s, pitch, m, p + 1);
+                strip.template subtract<true>(s, pitch, corners, corners + 8 * ORDER, m, p + 1, p, p + 1);
+                strip.template store<true>(s, pitch, m, p + 1);
             }
         }
     }

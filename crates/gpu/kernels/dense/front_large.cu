@@ -9,7 +9,7 @@
 //         update matrix is done.
 // Grid:   one block for each task. Blocks draw tickets, so tasks begin in the order of the list, in
 //         which every task stands behind those it waits for: no deadlock, however few blocks are resident.
-// Needs:  tickets and progress zero, status all ones before; 198 KiB or 68 KiB of shared memory.
+// Needs:  tickets and progress zero, status all ones before; 198 KiB or 68 KiB of shared memory, in f32 half.
 // Order:  every entry is one accumulator, columns ascending, whatever the schedule: bits repeat.
 // Ref:    Buttari, Langou, Kurzak, Dongarra 2009 for Cholesky as tasks on tiles.
 #define DEPTH64 4
@@ -39,7 +39,7 @@ template <int T> struct Progress {
     }
 };
 
-template <int T> __device__ __forceinline__ Operand row_tile(const Front &f, const f64 *panel, u32 tile) {
+template <class R, int T> __device__ __forceinline__ Operand<R> row_tile(const Front &f, const R *panel, u32 tile) {
     const u32 before = ceil_div(f.pivots, (u32)T);
     const u32 row = tile < before ? tile * T : f.first_update + (tile - before) * T;
     const u32 rows = tile < before ? f.pivots - tile * T : f.updates - (tile - before) * T;
@@ -47,23 +47,23 @@ template <int T> __device__ __forceinline__ Operand row_tile(const Front &f, con
 }
 
 // Factors and inverts the tile in s, of which `pivots` columns are real; L goes to c, V to inverse.
-template <int T>
-__device__ __forceinline__ void diagonal_tile(f64 *s, f64 *corners, u32 pivots, f64 *c, u32 pitch, f64 *inverse, Status *status,
+template <class R, int T>
+__device__ __forceinline__ void diagonal_tile(R *s, R *corners, u32 pivots, R *c, u32 pitch, R *inverse, Status *status,
                                               u32 first, u32 *counter, u32 tiles) {
-    constexpr u32 P = Shape<T>::PITCH;
-    eliminate_invert<T>(s, P, ceil_div(pivots, 8u) * 8, corners, status, first);
+    constexpr u32 P = Shape<R, T>::PITCH;
+    eliminate_invert<R, T>(s, P, ceil_div(pivots, 8u) * 8, corners, status, first);
     const u32 i = threadIdx.x % (T / 2) * 2; // two rows
 #pragma unroll 8
     for (u32 j = threadIdx.x / (T / 2); j < T; j += 4) {
-        const f64 *at = i / 8 == j / 8 ? corners + 8 * j + i % 8 : i < j ? s + j * P + i : corners + 8 * T;
-        *(double2 *)(inverse + j * T + i) = *(const double2 *)at;
+        const R *at = i / 8 == j / 8 ? corners + 8 * j + i % 8 : i < j ? s + j * P + i : corners + 8 * T;
+        *(Pair<R> *)(inverse + j * T + i) = *(const Pair<R> *)at;
     }
     publish(counter, tiles); // nobody waits for L
 #pragma unroll 4
     for (u32 j = threadIdx.x / (T / 2); j < pivots; j += 4) {
-        const double2 v = *(const double2 *)(s + j * P + i);
-        f64 *at = c + (u64)j * pitch + i;
-        if (i >= j && i + 1 < pivots) *(double2 *)at = v;
+        const Pair<R> v = *(const Pair<R> *)(s + j * P + i);
+        R *at = c + (u64)j * pitch + i;
+        if (i >= j && i + 1 < pivots) *(Pair<R> *)at = v;
         else if (i >= j && i < pivots) at[0] = v.x;
         else if (i + 1 >= j && i + 1 < pivots) at[1] = v.y;
     }
@@ -71,14 +71,14 @@ __device__ __forceinline__ void diagonal_tile(f64 *s, f64 *corners, u32 pivots, 
 
 // X = S V for a tile S in s, into rows x columns at c: 32 columns at a time, each warp 16 rows. V is upper
 // triangular, so columns J .. J + 31 need rows up to J + 31.
-template <int T>
-__device__ __forceinline__ void solve_tile(const f64 *s, f64 *buffer, const f64 *inverse, f64 *c, u32 pitch, u32 rows, u32 columns) {
-    constexpr u32 P = Shape<T>::PITCH;
+template <class R, int T>
+__device__ __forceinline__ void solve_tile(const R *s, R *buffer, const R *inverse, R *c, u32 pitch, u32 rows, u32 columns) {
+    constexpr u32 P = Shape<R, T>::PITCH;
     const u32 g = lane_id() / 4, t = lane_id() % 4, i = threadIdx.x / 32 * 16 + 2 * g;
     auto group = [&](u32 n) {
-        f64 *to = buffer + n % 2 * 32 * P;
-        fetch<T>(to, inverse, T, 2 * n);
-        fetch<T>(to + 16 * P, inverse, T, 2 * n + 1);
+        R *to = buffer + n % 2 * 32 * P;
+        fetch<R, T>(to, inverse, T, 2 * n);
+        fetch<R, T>(to + 16 * P, inverse, T, 2 * n + 1);
         commit_copies();
     };
     group(0);
@@ -87,20 +87,21 @@ __device__ __forceinline__ void solve_tile(const f64 *s, f64 *buffer, const f64 
         if (n + 1 < T / 32) group(n + 1), wait_copies<1>();
         else wait_copies<0>();
         __syncthreads();
-        f64 acc[4][4] = {};
-        const f64 *b = buffer + n % 2 * 32 * P + g * P + t, *a = s + t * P + i;
-#pragma unroll 4
-        for (u32 k = 0; k < 32 * (n + 1); k += 4) {
-            const double2 w = *(const double2 *)(a + k * P);
+        R acc[4][4] = {};
+        const R *b = buffer + n % 2 * 32 * P + g * P + t, *a = s + t * P + i;
+#pragma unroll 2
+        for (u32 k = 0; k < 32 * (n + 1); k += 8) {
+            const Pair<R> u = *(const Pair<R> *)(a + k * P), v = *(const Pair<R> *)(a + (k + 4) * P);
+            const R w[4] = {u.x, u.y, v.x, v.y};
 #pragma unroll
-            for (int q = 0; q < 4; q++) mma_16x8x4(acc[q], w.x, w.y, b[8 * q * P + k]);
+            for (int q = 0; q < 4; q++) mma_16x8x8(acc[q], w, b[8 * q * P + k], b[8 * q * P + k + 4]);
         }
 #pragma unroll
         for (int q = 0; q < 4; q++) {
 #pragma unroll
             for (int h = 0; h < 2; h++) {
                 const u32 j = 32 * n + 8 * q + 2 * t + h;
-                f64 *at = c + (u64)j * pitch + i;
+                R *at = c + (u64)j * pitch + i;
                 if (j < columns) {
                     if (i + 1 < rows) store_pair(at, acc[q][h], acc[q][2 + h]);
                     else if (i < rows) at[0] = acc[q][h];
@@ -111,9 +112,10 @@ __device__ __forceinline__ void solve_tile(const f64 *s, f64 *buffer, const f64 
     }
 }
 
-template <int T>
-__device__ __forceinline__ void front_task(f64 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
-    extern __shared__ f64 shared[];
+template <class R, int T>
+__device__ __forceinline__ void front_task(R *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
+    extern __shared__ f64 dynamic[];
+    R *shared = (R *)dynamic;
     __shared__ u32 drawn;
     if (threadIdx.x == 0) drawn = atomicAdd(tickets, 1);
     __syncthreads();
@@ -121,18 +123,18 @@ __device__ __forceinline__ void front_task(f64 *arena, const Front *fronts, cons
     const Front f = fronts[task.front];
     const u32 before = ceil_div(f.pivots, (u32)T), i0 = task.row, j0 = task.column;
     const bool final = j0 >= before, diagonal = i0 == j0;
-    f64 *panel = arena + f.panel;
-    const Operand a = row_tile<T>(f, panel, i0), b = row_tile<T>(f, panel, j0);
+    R *panel = arena + f.panel;
+    const Operand<R> a = row_tile<R, T>(f, panel, i0), b = row_tile<R, T>(f, panel, j0);
     u32 *row_progress = progress + f.progress + i0;
     const Progress<T> ready = {row_progress, progress + f.progress + j0};
 
     const Layout layout = {final ? f.update_rows : f.panel_rows, NB};
     const u32 column = (final ? j0 - before : j0) * T, pitch = layout.height(column / NB);
-    f64 *at = final ? arena + f.update + layout.at((i0 - before) * T, column) : panel + layout.at(a.base - panel, column);
-    const Target c = {at, pitch, a.rows, b.rows, diagonal};
+    R *at = final ? arena + f.update + layout.at((i0 - before) * T, column) : panel + layout.at(a.base - panel, column);
+    const Target<R> c = {at, pitch, a.rows, b.rows, diagonal};
 
-    Accumulators<T> acc; // the negative of what remains
-    accumulate<T>(acc, a, b, diagonal, final ? f.pivots : column, shared, ready, [&] {
+    Accumulators<R, T> acc; // the negative of what remains
+    accumulate<R, T>(acc, a, b, diagonal, final ? f.pivots : column, shared, ready, [&] {
         if (final && f.fresh) clear(acc);
         else c.template read<T>(acc, -1);
     });
@@ -141,31 +143,41 @@ __device__ __forceinline__ void front_task(f64 *arena, const Front *fronts, cons
         return;
     }
     __syncthreads(); // the slabs have been read
-    for_each_pair(acc, [&](u32 i, u32 j, f64 &x, f64 &y) {
+    for_each_pair(acc, [&](u32 i, u32 j, R &x, R &y) {
         const bool real = j < b.rows;
-        const f64 first = i < a.rows && real && (!diagonal || i >= j) ? -x : 0; // eliminate needs zeros above
-        const f64 second = i + 1 < a.rows && real && (!diagonal || i + 1 >= j) ? -y : 0;
+        const R first = i < a.rows && real && (!diagonal || i >= j) ? -x : 0; // eliminate needs zeros above
+        const R second = i + 1 < a.rows && real && (!diagonal || i + 1 >= j) ? -y : 0;
         const bool one = diagonal && !real; // columns beyond the last pivot are those of the identity
-        *(double2 *)(shared + j * Shape<T>::PITCH + i) = {one && i == j ? 1.0 : first, one && i + 1 == j ? 1.0 : second};
+        *(Pair<R> *)(shared + j * Shape<R, T>::PITCH + i) = {one && i == j ? (R)1 : first, one && i + 1 == j ? (R)1 : second};
     });
-    f64 *inverse = arena + f.inverse + (u64)j0 * T * T;
+    R *inverse = arena + f.inverse + (u64)j0 * T * T;
     if (diagonal) {
-        f64 *corners = shared + T * Shape<T>::PITCH;
-        for (u32 e = threadIdx.x; e < T * 8 + 2; e += Shape<T>::THREADS) corners[e] = e < T * 8 && e / 8 % 8 == e % 8; // beyond the last pivot
-        diagonal_tile<T>(shared, corners, b.rows, at, pitch, inverse, status + f.status, column, row_progress, j0 + 1);
+        R *corners = shared + T * Shape<R, T>::PITCH;
+        for (u32 e = threadIdx.x; e < T * 8 + 2; e += Shape<R, T>::THREADS) corners[e] = e < T * 8 && e / 8 % 8 == e % 8; // beyond the last pivot
+        diagonal_tile<R, T>(shared, corners, b.rows, at, pitch, inverse, status + f.status, column, row_progress, j0 + 1);
     } else {
         await(progress + f.progress + j0, j0 + 1);
-        solve_tile<T>(shared, shared + T * Shape<T>::PITCH, inverse, at, pitch, a.rows, b.rows);
+        solve_tile<R, T>(shared, shared + T * Shape<R, T>::PITCH, inverse, at, pitch, a.rows, b.rows);
         publish(row_progress, j0 + 1);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
-dense_front_128(f64 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
-    front_task<128>(arena, fronts, tasks, tickets, progress, status);
+dense_front_128_f64(f64 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
+    front_task<f64, 128>(arena, fronts, tasks, tickets, progress, status);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3)
-dense_front_64(f64 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
-    front_task<64>(arena, fronts, tasks, tickets, progress, status);
+dense_front_64_f64(f64 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
+    front_task<f64, 64>(arena, fronts, tasks, tickets, progress, status);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 1)
+dense_front_128_f32(f32 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
+    front_task<f32, 128>(arena, fronts, tasks, tickets, progress, status);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3)
+dense_front_64_f32(f32 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
+    front_task<f32, 64>(arena, fronts, tasks, tickets, progress, status);
 }

@@ -1,11 +1,11 @@
-// Tensor core products on fragments of a warp.
+// Tensor core products on fragments of a warp, in f64, and in f32 as three products of TF32 numbers.
 //
 // In all of them lane l = 4 g + t. The fragments of m16n8k4: a0 = A(g, t), a1 = A(g + 8, t),
 // b = B(t, g), c0, c1 = C(g, 2 t .. 2 t + 1), c2, c3 = C(g + 8, 2 t .. 2 t + 1). Which rows and columns
 // of a matrix "g" and "t" stand for is the caller's choice, made so that shared memory is read 16
 // bytes at a time: see tile.cuh.
 #pragma once
-#include "common.cuh"
+#include "dense/number.cuh"
 
 // C += A B, 16 x 8 x 4 in f64. Hopper does this shape at twice the rate of two 8 x 8 x 4.
 __device__ __forceinline__ void mma_16x8x4(f64 (&c)[4], f64 a0, f64 a1, f64 b) {
@@ -33,4 +33,38 @@ __device__ __forceinline__ void mma_16x8x8(f64 (&c)[4], const f64 (&a)[4], f64 b
     mma_16x8x4(c, a[0], a[1], b0);
     mma_16x8x4(c, a[2], a[3], b1);
 #endif
+}
+
+// A number as the sum of two TF32 numbers, which have 11 bits: exact to 2^-23. What is not finite stays so.
+struct Split {
+    u32 high, low;
+};
+
+__device__ __forceinline__ Split split(f32 x) {
+    Split s;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(s.high) : "f"(x));
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(s.low) : "f"(x - __uint_as_float(s.high)));
+    return s;
+}
+
+__device__ __forceinline__ void mma_tf32(f32 (&c)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+// C += A B, 16 x 8 x 8, of split numbers: small terms first. Tensor cores cut off what they add to a
+// large sum; so these three sums begin at zero, and are added to C by a rounding addition.
+__device__ __forceinline__ void mma_16x8x8(f32 (&c)[4], const Split (&a)[4], Split b0, Split b1) {
+    f32 part[4] = {};
+    mma_tf32(part, a[0].low, a[1].low, a[2].low, a[3].low, b0.high, b1.high);
+    mma_tf32(part, a[0].high, a[1].high, a[2].high, a[3].high, b0.low, b1.low);
+    mma_tf32(part, a[0].high, a[1].high, a[2].high, a[3].high, b0.high, b1.high);
+#pragma unroll
+    for (int i = 0; i < 4; i++) c[i] += part[i];
+}
+
+__device__ __forceinline__ void mma_16x8x8(f32 (&c)[4], const f32 (&a)[4], f32 b0, f32 b1) {
+    const Split s[4] = {split(a[0]), split(a[1]), split(a[2]), split(a[3])};
+    mma_16x8x8(c, s, split(b0), split(b1));
 }

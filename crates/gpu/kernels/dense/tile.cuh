@@ -1,12 +1,12 @@
-// One tile of a product A B^T, accumulated in the registers of a block: the inner loop of all f64 kernels.
+// One tile of a product A B^T, accumulated in the registers of a block: the inner loop of all kernels, in f64 and f32.
 //
 // Shapes: tile T x T (128 or 64); A and B: rows x inner, column-major or packed block columns.
-// Shared: STAGES slabs of 16 columns of both operands, each column T + 4 numbers apart. The 4 make the
-//         reads of fragments free of bank conflicts: the 8 (or 16) lanes that are served together fall
+// Shared: STAGES slabs of 16 columns of both operands, columns 32 bytes further apart than T numbers. These make
+//         the reads of fragments free of bank conflicts: the 8 (or 16) lanes that are served together fall
 //         into different banks.
 // Warps:  T / 16, each with a part WM x WN of the tile. A lane's rows are pairs (2 g, 2 g + 1) in 16, so that
-//         they are read and written 16 bytes at a time; its columns are 2 t, 2 t + 1 in 8.
-// Defined before: DEPTH64, columns of a step with tiles of 64: 8 is faster, 4 takes 30 registers less.
+//         they are read and written as pairs; its columns are 2 t, 2 t + 1 in 8.
+// Defined before: DEPTH64, columns of a step with tiles of 64 in f64: 8 is faster, 4 takes 30 registers less.
 // Order:  one accumulator per entry, columns in ascending order: bits depend on the operands alone.
 #pragma once
 #include "dense/copy.cuh"
@@ -19,42 +19,42 @@
 #define SLAB 16u
 
 // Rows of an operand that a tile needs: `base` is entry (first row, 0) of the whole operand.
-struct Operand {
-    const f64 *base;
+template <class R> struct Operand {
+    const R *base;
     Layout layout;
     u32 rows; // rows of this tile that are there, at least 1; the others are read as something
 };
 
-template <int T> struct Shape {
+template <class R, int T> struct Shape {
     static constexpr int WARPS = T / 16;
     static constexpr int THREADS = WARPS * 32;
     static constexpr int WM = T / 2;  // rows of a warp's part
     static constexpr int WN = 32;
     static constexpr int ROWS = WM / 16; // fragments of 16 rows
     static constexpr int COLUMNS = WN / 8;
-    static constexpr int DEPTH = T == 128 ? 4 : DEPTH64; // columns of a step: as many as registers allow
-    static constexpr int PITCH = T + 4;
+    static constexpr int DEPTH = sizeof(R) == 4 ? 8 : T == 128 ? 4 : DEPTH64; // columns of a step: as many as registers allow
+    static constexpr int PITCH = T + Number<R>::PAD;
     static constexpr int STAGES = 4;
     static constexpr int SLAB_NUMBERS = SLAB * PITCH;
-    static constexpr u32 PIPELINE_BYTES = STAGES * 2 * SLAB_NUMBERS * sizeof(f64);
+    static constexpr u32 PIPELINE_BYTES = STAGES * 2 * SLAB_NUMBERS * sizeof(R);
 };
 
-template <int T> struct Accumulators {
-    f64 c[Shape<T>::ROWS][Shape<T>::COLUMNS][4];
+template <class R, int T> struct Accumulators {
+    R c[Shape<R, T>::ROWS][Shape<R, T>::COLUMNS][4];
 };
 
 // First row and column of this thread's warp in the tile.
-template <int T> __device__ __forceinline__ u32 warp_row() { return (threadIdx.x / 32 % 2) * Shape<T>::WM; }
-template <int T> __device__ __forceinline__ u32 warp_column() { return (threadIdx.x / 64) * Shape<T>::WN; }
+template <int T> __device__ __forceinline__ u32 warp_row() { return (threadIdx.x / 32 % 2) * Shape<f64, T>::WM; }
+template <int T> __device__ __forceinline__ u32 warp_column() { return (threadIdx.x / 64) * Shape<f64, T>::WN; }
 
 // Calls f(i, j, x, y) for each of this thread's entries, two rows at a time: x at row i, y at row i + 1
 // of column j of the tile.
-template <int T, class F> __device__ __forceinline__ void for_each_pair(Accumulators<T> &acc, F f) {
+template <class R, int T, class F> __device__ __forceinline__ void for_each_pair(Accumulators<R, T> &acc, F f) {
     const u32 g = lane_id() / 4, t = lane_id() % 4;
 #pragma unroll
-    for (int m = 0; m < Shape<T>::ROWS; m++) {
+    for (int m = 0; m < Shape<R, T>::ROWS; m++) {
 #pragma unroll
-        for (int n = 0; n < Shape<T>::COLUMNS; n++) {
+        for (int n = 0; n < Shape<R, T>::COLUMNS; n++) {
             const u32 i = warp_row<T>() + 16 * m + 2 * g, j = warp_column<T>() + 8 * n + 2 * t;
             f(i, j, acc.c[m][n][0], acc.c[m][n][2]);
             f(i, j + 1, acc.c[m][n][1], acc.c[m][n][3]);
@@ -62,13 +62,10 @@ template <int T, class F> __device__ __forceinline__ void for_each_pair(Accumula
     }
 }
 
-// Stores 16 bytes at once: the compiler would rather split them than move registers.
-__device__ __forceinline__ void store_pair(f64 *p, f64 x, f64 y) { asm volatile("st.global.v2.f64 [%0], {%1, %2};" ::"l"(p), "d"(x), "d"(y) : "memory"); }
-
 // A tile of C in device memory: `rows` x `columns` of it are there; of one on the diagonal only the entries
 // on and below it are touched.
-struct Target {
-    f64 *at;
+template <class R> struct Target {
+    R *at;
     u32 pitch, rows, columns;
     bool diagonal;
 
@@ -76,15 +73,15 @@ struct Target {
     __device__ __forceinline__ bool has(u32 i, u32 j) const { return i < rows && j < columns && (!diagonal || i >= j); }
 
     // acc <- scale * C
-    template <int T> __device__ __forceinline__ void read(Accumulators<T> &acc, f64 scale) const {
+    template <int T> __device__ __forceinline__ void read(Accumulators<R, T> &acc, R scale) const {
         if (whole<T>()) {
-            for_each_pair(acc, [&](u32 i, u32 j, f64 &x, f64 &y) {
-                const double2 v = *(const double2 *)(at + (u64)j * pitch + i);
+            for_each_pair(acc, [&](u32 i, u32 j, R &x, R &y) {
+                const Pair<R> v = *(const Pair<R> *)(at + (u64)j * pitch + i);
                 x = v.x * scale, y = v.y * scale;
             });
         } else {
-            for_each_pair(acc, [&](u32 i, u32 j, f64 &x, f64 &y) {
-                const f64 *p = at + (u64)j * pitch + i;
+            for_each_pair(acc, [&](u32 i, u32 j, R &x, R &y) {
+                const R *p = at + (u64)j * pitch + i;
                 x = has(i, j) ? p[0] * scale : 0;
                 y = has(i + 1, j) ? p[1] * scale : 0;
             });
@@ -92,12 +89,12 @@ struct Target {
     }
 
     // C <- sign * acc
-    template <int T> __device__ __forceinline__ void write(Accumulators<T> &acc, f64 sign) const {
+    template <int T> __device__ __forceinline__ void write(Accumulators<R, T> &acc, R sign) const {
         if (whole<T>()) {
-            for_each_pair(acc, [&](u32 i, u32 j, f64 &x, f64 &y) { store_pair(at + (u64)j * pitch + i, x * sign, y * sign); });
+            for_each_pair(acc, [&](u32 i, u32 j, R &x, R &y) { store_pair(at + (u64)j * pitch + i, x * sign, y * sign); });
         } else {
-            for_each_pair(acc, [&](u32 i, u32 j, f64 &x, f64 &y) {
-                f64 *p = at + (u64)j * pitch + i;
+            for_each_pair(acc, [&](u32 i, u32 j, R &x, R &y) {
+                R *p = at + (u64)j * pitch + i;
                 if (has(i, j)) p[0] = x * sign;
                 if (has(i + 1, j)) p[1] = y * sign;
             });
@@ -106,74 +103,97 @@ struct Target {
 };
 
 // acc <- 0
-template <int T> __device__ __forceinline__ void clear(Accumulators<T> &acc) {
-    for_each_pair(acc, [](u32, u32, f64 &x, f64 &y) { x = y = 0; });
+template <class R, int T> __device__ __forceinline__ void clear(Accumulators<R, T> &acc) {
+    for_each_pair(acc, [](u32, u32, R &x, R &y) { x = y = 0; });
 }
 
 // Starts the copy of columns 16 slab .. of a plain operand of T rows, all within it.
-template <int T> __device__ __forceinline__ void fetch(f64 *to, const f64 *from, u32 pitch, u32 slab) {
-    constexpr int CHUNKS = T / 2, COLUMNS = Shape<T>::THREADS / CHUNKS; // chunks of 16 bytes in a column
-    const u32 k = threadIdx.x / CHUNKS, row = threadIdx.x % CHUNKS * 2;
+template <class R, int T> __device__ __forceinline__ void fetch(R *to, const R *from, u32 pitch, u32 slab) {
+    constexpr int GRAIN = Number<R>::GRAIN, CHUNKS = T / GRAIN, COLUMNS = Shape<R, T>::THREADS / CHUNKS; // chunks of 16 bytes in a column
+    const u32 k = threadIdx.x / CHUNKS, row = threadIdx.x % CHUNKS * GRAIN;
 #pragma unroll
-    for (int s = 0; s < SLAB; s += COLUMNS) copy16(shared_address(to + (k + s) * Shape<T>::PITCH + row), from + (u64)(slab * SLAB + k + s) * pitch + row);
+    for (int s = 0; s < SLAB; s += COLUMNS) copy16(shared_address(to + (k + s) * Shape<R, T>::PITCH + row), from + (u64)(slab * SLAB + k + s) * pitch + row);
 }
 
-// One operand's slabs, copied in ascending order. A slab costs 4 copies and the addition of a stride to an
+// One operand's slabs, copied in ascending order. A slab costs 4 (f32: 2) copies and the addition of a stride to an
 // address for each: more would show, since a warp that computes addresses leaves the tensor cores idle.
-template <int T> struct Reader {
-    static constexpr int CHUNKS = T / 2, COLUMNS = Shape<T>::THREADS / CHUNKS;
+template <class R, int T> struct Reader {
+    static constexpr int GRAIN = Number<R>::GRAIN, CHUNKS = T / GRAIN, COLUMNS = Shape<R, T>::THREADS / CHUNKS, PITCH = Shape<R, T>::PITCH;
     const char *from; // this thread's 16 bytes in its first column of the next slab
     u32 stride;       // bytes between its columns
     u32 shrink;
 
     // Rows that are not there repeat the last: nobody looks at them.
-    __device__ __forceinline__ Reader(const Operand &a) : shrink(a.layout.shrink) {
-        const u32 k = threadIdx.x / CHUNKS, row = smaller(threadIdx.x % CHUNKS * 2, (a.rows - 1) / 2 * 2);
+    __device__ __forceinline__ Reader(const Operand<R> &a) : shrink(a.layout.shrink) {
+        const u32 k = threadIdx.x / CHUNKS, row = smaller(threadIdx.x % CHUNKS * GRAIN, (a.rows - 1) / GRAIN * GRAIN);
         from = (const char *)(a.base + (u64)k * a.layout.rows + row);
-        stride = COLUMNS * a.layout.rows * 8;
+        stride = COLUMNS * a.layout.rows * sizeof(R);
     }
 
     // Copies slab number `slab`, columns below `inner`, to `to`, this thread's place in the first column.
     __device__ __forceinline__ void copy(u32 to, u32 slab, u32 inner) {
         const u32 k = threadIdx.x / CHUNKS, left = inner - slab * SLAB; // columns
         if (slab % (NB / SLAB) == 0 && slab > 0) { // the next block column: lower, and so are its columns before this one
-            from -= shrink * (k + 1) * 8;
-            stride -= COLUMNS * shrink * 8;
+            from -= shrink * (k + 1) * sizeof(R);
+            stride -= COLUMNS * shrink * sizeof(R);
         }
         if (left >= SLAB) {
 #pragma unroll
-            for (int s = 0; s < SLAB / COLUMNS; s++, from += stride) copy16(to + s * COLUMNS * Shape<T>::PITCH * 8, from);
+            for (int s = 0; s < SLAB / COLUMNS; s++, from += stride) copy16(to + s * COLUMNS * PITCH * sizeof(R), from);
         } else {
 #pragma unroll
-            for (int s = 0; s < SLAB / COLUMNS; s++, from += stride) copy16(to + s * COLUMNS * Shape<T>::PITCH * 8, from, k + s * COLUMNS < left ? 16 : 0);
+            for (int s = 0; s < SLAB / COLUMNS; s++, from += stride) copy16(to + s * COLUMNS * PITCH * sizeof(R), from, k + s * COLUMNS < left ? 16 : 0);
         }
     }
 };
 
 // What a warp needs of both operands for DEPTH columns.
-template <int T> struct Fragments {
-    static constexpr int DEPTH = Shape<T>::DEPTH;
-    f64 a[Shape<T>::ROWS][DEPTH / 2], b[Shape<T>::COLUMNS][DEPTH / 4];
+template <class R, int T> struct Fragments {
+    using S = Shape<R, T>;
+    static constexpr int DEPTH = S::DEPTH;
+    R a[S::ROWS][DEPTH / 2], b[S::COLUMNS][DEPTH / 4];
 
     // Loads what row m of fragments takes next: a row of A, and its share of B. p, q: this thread's places in the
     // first of the columns.
-    __device__ __forceinline__ void load(int m, const f64 *p, const f64 *q) {
-        constexpr int SHARE = Shape<T>::COLUMNS / Shape<T>::ROWS;
+    __device__ __forceinline__ void load(int m, const R *p, const R *q) {
+        constexpr int SHARE = S::COLUMNS / S::ROWS;
 #pragma unroll
         for (int h = 0; h < DEPTH / 4; h++) {
-            const double2 v = *(const double2 *)(p + 4 * h * Shape<T>::PITCH + 16 * m);
+            const Pair<R> v = *(const Pair<R> *)(p + 4 * h * S::PITCH + 16 * m);
             a[m][2 * h] = v.x, a[m][2 * h + 1] = v.y;
 #pragma unroll
-            for (int n = m * SHARE; n < (m + 1) * SHARE; n++) b[n][h] = q[4 * h * Shape<T>::PITCH + 8 * n];
+            for (int n = m * SHARE; n < (m + 1) * SHARE; n++) b[n][h] = q[4 * h * S::PITCH + 8 * n];
         }
     }
+};
 
-    __device__ __forceinline__ void multiply(int m, Accumulators<T> &acc) const {
+// Fragments as the tensor cores take them. In f64 they are what was loaded.
+template <class R, int T> struct Factors {
+    const Fragments<R, T> &from;
+
+    __device__ __forceinline__ Factors(const Fragments<R, T> &f) : from(f) {}
+    __device__ __forceinline__ void multiply(int m, Accumulators<R, T> &acc) const {
 #pragma unroll
-        for (int n = 0; n < Shape<T>::COLUMNS; n++) {
-            if constexpr (DEPTH == 8) mma_16x8x8(acc.c[m][n], a[m], b[n][0], b[n][1]);
-            else mma_16x8x4(acc.c[m][n], a[m][0], a[m][1], b[n][0]);
+        for (int n = 0; n < Shape<R, T>::COLUMNS; n++) {
+            if constexpr (Shape<R, T>::DEPTH == 8) mma_16x8x8(acc.c[m][n], from.a[m], from.b[n][0], from.b[n][1]);
+            else mma_16x8x4(acc.c[m][n], from.a[m][0], from.a[m][1], from.b[n][0]);
         }
+    }
+};
+
+// In f32 those of B are split once, those of A when their turn comes.
+template <int T> struct Factors<f32, T> {
+    const Fragments<f32, T> &from;
+    Split b[Shape<f32, T>::COLUMNS][2];
+
+    __device__ __forceinline__ Factors(const Fragments<f32, T> &f) : from(f) {
+#pragma unroll
+        for (int n = 0; n < Shape<f32, T>::COLUMNS; n++) b[n][0] = split(f.b[n][0]), b[n][1] = split(f.b[n][1]);
+    }
+    __device__ __forceinline__ void multiply(int m, Accumulators<f32, T> &acc) const {
+        const Split a[4] = {split(from.a[m][0]), split(from.a[m][1]), split(from.a[m][2]), split(from.a[m][3])};
+#pragma unroll
+        for (int n = 0; n < Shape<f32, T>::COLUMNS; n++) mma_16x8x8(acc.c[m][n], a, b[n][0], b[n][1]);
     }
 };
 
@@ -188,22 +208,23 @@ struct AllReady {
 // not wanted. `ready` says how many slabs may be read: wait(s) returns once slab s may be, look() returns
 // at once; both are called by thread 0. `meanwhile` runs once the first copies are on their way.
 //
-// Copies run STAGES - 1 slabs ahead of the products, fragments one step of 4 columns ahead, also across
+// Copies run STAGES - 1 slabs ahead of the products, fragments one step of DEPTH columns ahead, also across
 // slabs: the tensor cores have work while a warp copies, waits for the others, and loads.
 // On return other warps may still read the shared memory.
-template <int T, class Ready, class Meanwhile>
-__device__ __forceinline__ void accumulate(Accumulators<T> &acc, const Operand &a, const Operand &b, bool same, u32 inner,
-                                           f64 *shared, const Ready &ready, Meanwhile meanwhile) {
-    using S = Shape<T>;
+template <class R, int T, class Ready, class Meanwhile>
+__device__ __forceinline__ void accumulate(Accumulators<R, T> &acc, const Operand<R> &a, const Operand<R> &b, bool same, u32 inner,
+                                           R *shared, const Ready &ready, Meanwhile meanwhile) {
+    using S = Shape<R, T>;
+    constexpr u32 CHUNKS = T / Number<R>::GRAIN;
     __shared__ u32 told[3];
     const u32 slabs = ceil_div(inner, SLAB);
     u32 issued = 0, limit = Ready::ALWAYS ? slabs : 0;
-    Reader<T> left(a), right(b);
-    const u32 place = shared_address(shared + threadIdx.x / (T / 2) * S::PITCH + threadIdx.x % (T / 2) * 2);
+    Reader<R, T> left(a), right(b);
+    const u32 place = shared_address(shared + threadIdx.x / CHUNKS * S::PITCH + threadIdx.x % CHUNKS * Number<R>::GRAIN);
     auto stage = [](u32 slab) { return slab % S::STAGES * 2 * S::SLAB_NUMBERS; };
-    auto issue_left = [&] { left.copy(place + stage(issued) * 8, issued, inner); };
+    auto issue_left = [&] { left.copy(place + stage(issued) * sizeof(R), issued, inner); };
     auto issue_right = [&] {
-        if (!same) right.copy(place + (stage(issued) + S::SLAB_NUMBERS) * 8, issued, inner);
+        if (!same) right.copy(place + (stage(issued) + S::SLAB_NUMBERS) * sizeof(R), issued, inner);
         commit_copies();
         issued++;
     };
@@ -230,10 +251,10 @@ __device__ __forceinline__ void accumulate(Accumulators<T> &acc, const Operand &
 
     constexpr int DEPTH = S::DEPTH, STEPS = SLAB / DEPTH;
     const u32 g = lane_id() / 4, t = lane_id() % 4;
-    const f64 *p = shared + t * S::PITCH + warp_row<T>() + 2 * g, *q = shared + t * S::PITCH + warp_column<T>() + g;
+    const R *p = shared + t * S::PITCH + warp_row<T>() + 2 * g, *q = shared + t * S::PITCH + warp_column<T>() + g;
     if (!same) q += S::SLAB_NUMBERS;
-    const u32 turn = threadIdx.x / 128 * 2; // of two warps on one scheduler, one copies while the other multiplies
-    Fragments<T> fragments[2];
+    const u32 turn = STEPS > 2 ? threadIdx.x / 128 * 2 : 0; // of two warps on one scheduler, one copies while the other multiplies
+    Fragments<R, T> fragments[2];
     arrive(0);
 #pragma unroll
     for (int m = 0; m < S::ROWS; m++) fragments[0].load(m, p, q);
@@ -242,7 +263,8 @@ __device__ __forceinline__ void accumulate(Accumulators<T> &acc, const Operand &
         const u32 here = stage(s), there = stage(s + 1);
 #pragma unroll
         for (int k = 0; k < STEPS; k++) {
-            Fragments<T> &now = fragments[k % 2], &next = fragments[(k + 1) % 2];
+            Fragments<R, T> &next = fragments[(k + 1) % 2];
+            const Factors<R, T> now(fragments[k % 2]);
             if (k + 1 < STEPS) { // loads stand between products, so that neither waits for the other
                 const u32 at = here + (k + 1) * DEPTH * S::PITCH;
 #pragma unroll

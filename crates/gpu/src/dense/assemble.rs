@@ -4,8 +4,10 @@
 //! that each gives it (Duff, Reid 1983). So nothing needs to be cleared before, nothing is added by atomics, and bits
 //! repeat. Cost: every child is read once, every parent written once.
 
+use std::marker::PhantomData;
+
 use super::order::TileOf;
-use super::{Front, FrontShape, Placed, shape};
+use super::{Front, FrontShape, Placed, Real, shape};
 use crate::{
     DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream,
 };
@@ -66,8 +68,8 @@ unsafe impl crate::Element for ChildData {}
 // SAFETY: numbers without padding.
 unsafe impl crate::Element for ParentData {}
 
-/// A list of fronts to be assembled from their children.
-pub struct Assembly {
+/// A list of fronts of `T` to be assembled from their children.
+pub struct Assembly<T = f64> {
     kernel: Kernel,
     shape: Launch,
     parents: DeviceBuffer<ParentData>,
@@ -75,6 +77,7 @@ pub struct Assembly {
     relative: DeviceBuffer<u32>,
     tiles: DeviceBuffer<TileOf>,
     needs: u64,
+    of: PhantomData<fn() -> T>,
 }
 
 /// What is gathered on the host before it is uploaded.
@@ -88,7 +91,7 @@ struct Lists {
 }
 
 impl Lists {
-    fn add_child(&mut self, child: &Child<'_>, rows: u32) -> Result<(), GpuError> {
+    fn add_child<T: Real>(&mut self, child: &Child<'_>, rows: u32) -> Result<(), GpuError> {
         let order = u32::try_from(child.relative.len()).map_err(|_| {
             shape(
                 "rows of a child",
@@ -104,11 +107,11 @@ impl Lists {
                 rows.into(),
             ));
         }
-        let height = FrontShape::new(0, order)?.update_height;
+        let height = FrontShape::of::<T>(0, order)?.update_height;
         let placed = Placed::packed(child.update, height);
         self.needs = self
             .needs
-            .max(placed.check("update matrix of a child", order, order)?);
+            .max(placed.check::<T>("update matrix of a child", order, order)?);
         self.children.push(ChildData {
             update: child.update,
             relative: self.relative.len() as u64,
@@ -119,15 +122,15 @@ impl Lists {
         Ok(())
     }
 
-    fn add_parent(&mut self, parent: &Parent<'_>) -> Result<(), GpuError> {
+    fn add_parent<T: Real>(&mut self, parent: &Parent<'_>) -> Result<(), GpuError> {
         let front = &parent.front;
-        let own = FrontShape::new(front.pivots, front.updates)?;
-        self.needs = self.needs.max(front.data(0, 0)?.1);
+        let own = FrontShape::of::<T>(front.pivots, front.updates)?;
+        self.needs = self.needs.max(front.data::<T>(0, 0)?.1);
         let too_many = |n: usize| shape("items of a list", n as u64, u32::MAX.into());
         let number = |n: usize| u32::try_from(n).map_err(|_| too_many(n));
         let (first_child, problem) = (number(self.children.len())?, number(self.parents.len())?);
         for child in parent.children {
-            self.add_child(child, front.pivots + front.updates)?;
+            self.add_child::<T>(child, front.pivots + front.updates)?;
         }
         self.parents.push(ParentData {
             panel: front.panel,
@@ -161,7 +164,7 @@ impl Lists {
     }
 }
 
-impl Assembly {
+impl<T: Real> Assembly<T> {
     /// Checks and uploads the list.
     ///
     /// # Errors
@@ -170,18 +173,20 @@ impl Assembly {
     pub fn new(gpu: &Gpu, stream: &Stream, parents: &[Parent<'_>]) -> Result<Self, GpuError> {
         let mut lists = Lists::default();
         for parent in parents {
-            lists.add_parent(parent)?;
+            lists.add_parent::<T>(parent)?;
         }
         let blocks = u32::try_from(lists.tiles.len())
             .map_err(|_| shape("tiles of a list", lists.tiles.len() as u64, u32::MAX.into()))?;
+        let name = format!("dense_extend_add_{}", T::NAME);
         Ok(Self {
-            kernel: gpu.load(&PROGRAM)?.kernel("dense_extend_add")?,
+            kernel: gpu.load(&PROGRAM)?.kernel(&name)?,
             shape: Launch::new(blocks, THREADS),
             parents: stream.to_device(gpu, &lists.parents)?,
             children: stream.to_device(gpu, &lists.children)?,
             relative: stream.to_device(gpu, &lists.relative)?,
             tiles: stream.to_device(gpu, &lists.tiles)?,
             needs: lists.needs,
+            of: PhantomData,
         })
     }
 
@@ -192,7 +197,7 @@ impl Assembly {
     pub fn launch<'a>(
         &self,
         stream: &Stream,
-        arena: impl Into<DeviceViewMut<'a, f64>>,
+        arena: impl Into<DeviceViewMut<'a, T>>,
     ) -> Result<(), GpuError> {
         let arena = arena.into();
         if (arena.len() as u64) < self.needs {
@@ -220,16 +225,17 @@ impl Assembly {
     }
 }
 
-/// Entries of a matrix, to be added to places of an arena.
-pub struct Entries {
+/// Entries of a matrix of `T`, to be added to places of an arena.
+pub struct Entries<T = f64> {
     kernel: Kernel,
     to: DeviceBuffer<u64>,
     from: DeviceBuffer<u32>,
     /// Elements that the arena and the values must have.
     needs: [u64; 2],
+    of: PhantomData<fn() -> T>,
 }
 
-impl Entries {
+impl<T: Real> Entries<T> {
     /// Uploads the list: entry `e` adds value number `from[e]` to place `to[e]`. No place may come twice: what is
     /// computed is then undefined.
     ///
@@ -245,11 +251,13 @@ impl Entries {
         }
         let end = |last: Option<u64>| last.map_or(0, |l| l.saturating_add(1));
         let last = from.iter().copied().max().map(u64::from);
+        let name = format!("dense_add_entries_{}", T::NAME);
         Ok(Self {
-            kernel: gpu.load(&PROGRAM)?.kernel("dense_add_entries")?,
+            kernel: gpu.load(&PROGRAM)?.kernel(&name)?,
             to: stream.to_device(gpu, to)?,
             from: stream.to_device(gpu, from)?,
             needs: [end(to.iter().copied().max()), end(last)],
+            of: PhantomData,
         })
     }
 
@@ -260,8 +268,8 @@ impl Entries {
     pub fn launch<'a, 'b>(
         &self,
         stream: &Stream,
-        arena: impl Into<DeviceViewMut<'a, f64>>,
-        values: impl Into<DeviceView<'b, f64>>,
+        arena: impl Into<DeviceViewMut<'a, T>>,
+        values: impl Into<DeviceView<'b, T>>,
     ) -> Result<(), GpuError> {
         let (arena, values) = (arena.into(), values.into());
         for (what, len, needs) in [

@@ -6,8 +6,10 @@
 //! (Buttari, Langou, Kurzak, Dongarra 2009): the next diagonal tile is factored while the rest is updated,
 //! and there is no gap between steps. Left-looking: a tile is read and written once. Bits repeat.
 
+use std::marker::PhantomData;
+
 use super::order::{Grid, TileOf, front_tiles};
-use super::{Placed, Tile, shape};
+use super::{Placed, Real, Tile, grain, shape};
 use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
 
 const PROGRAM: Program = Program::at("dense/front_large.cu");
@@ -19,7 +21,8 @@ const LARGE_ORDER: u32 = 6000;
 pub struct FrontShape {
     /// Stored height of the panel.
     pub panel_height: u32,
-    /// Row of the panel in which the rows below the pivots begin: the pivots, rounded up to even.
+    /// Row of the panel in which the rows below the pivots begin: the pivots, rounded up to
+    /// [`grain`].
     pub first_update: u32,
     /// Stored height of the update matrix.
     pub update_height: u32,
@@ -30,30 +33,38 @@ pub struct FrontShape {
 }
 
 impl FrontShape {
-    /// The shape of a front.
+    /// The shape of a front of f64.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn new(pivots: u32, updates: u32) -> Result<Self, GpuError> {
+        Self::of::<f64>(pivots, updates)
+    }
+
+    /// The shape of a front of `T`.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for more than 2³¹ rows.
-    pub fn new(pivots: u32, updates: u32) -> Result<Self, GpuError> {
+    pub fn of<T: Real>(pivots: u32, updates: u32) -> Result<Self, GpuError> {
         let rows = u64::from(pivots) + u64::from(updates);
         if rows >= 1 << 31 {
             return Err(shape("rows of a front", rows, 1 << 31));
         }
-        let first_update = pivots.next_multiple_of(2);
-        let update_height = updates.next_multiple_of(2);
+        let first_update = pivots.next_multiple_of(grain::<T>());
+        let update_height = updates.next_multiple_of(grain::<T>());
         let panel_height = first_update + update_height;
-        let even = |len: u64| len.next_multiple_of(2);
+        let whole = |len: u64| len.next_multiple_of(grain::<T>().into());
         Ok(Self {
             panel_height,
             first_update,
             update_height,
-            panel_len: even(Placed::packed(0, panel_height).len(pivots)),
-            update_len: even(Placed::packed(0, update_height).len(updates)),
+            panel_len: whole(Placed::packed(0, panel_height).len(pivots)),
+            update_len: whole(Placed::packed(0, update_height).len(updates)),
         })
     }
 }
 
-/// A front in an arena. Places are in elements, and even.
+/// A front in an arena. Places are in elements, and multiples of [`grain`].
 #[derive(Debug, Clone, Copy)]
 pub struct Front {
     /// Pivot columns.
@@ -93,19 +104,20 @@ unsafe impl crate::Element for Data {}
 
 impl Front {
     /// Checks the places; returns what the kernel wants, and the end in the arena of all but the inverses.
-    pub(super) fn data(&self, progress: u32, status: u32) -> Result<(Data, u64), GpuError> {
-        let own = FrontShape::new(self.pivots, self.updates)?;
+    pub(super) fn data<T: Real>(
+        &self,
+        progress: u32,
+        status: u32,
+    ) -> Result<(Data, u64), GpuError> {
+        let own = FrontShape::of::<T>(self.pivots, self.updates)?;
         let (pivots, updates) = (self.pivots, self.updates);
         let panel = Placed::packed(self.panel, own.panel_height);
         let update = Placed::packed(self.update, own.update_height);
-        let end = panel.check("panel of a front", own.panel_height, pivots)?;
-        let end = end.max(update.check("update matrix of a front", updates, updates)?);
-        if !self.inverse.is_multiple_of(2) {
-            return Err(shape(
-                "place of inverses, which must be even",
-                self.inverse,
-                2,
-            ));
+        let end = panel.check::<T>("panel of a front", own.panel_height, pivots)?;
+        let end = end.max(update.check::<T>("update matrix of a front", updates, updates)?);
+        if !self.inverse.is_multiple_of(grain::<T>().into()) {
+            let what = "place of inverses, which must be a multiple of 16 bytes";
+            return Err(shape(what, self.inverse, grain::<T>().into()));
         }
         let data = Data {
             panel: self.panel,
@@ -147,8 +159,8 @@ pub(super) fn bad_pivots(words: &[[u64; 2]]) -> Vec<BadPivot> {
         .collect()
 }
 
-/// A list of fronts of any size, ready to be launched.
-pub struct Fronts {
+/// A list of fronts of `T` of any size, ready to be launched.
+pub struct Fronts<T = f64> {
     kernel: Kernel,
     shape: Launch,
     fronts: DeviceBuffer<Data>,
@@ -158,8 +170,10 @@ pub struct Fronts {
     pub(super) status: DeviceBuffer<[u64; 2]>,
     needs: u64,
     tile: Tile,
+    of: PhantomData<fn() -> T>,
 }
 
+/// What holds for all types of numbers.
 impl Fronts {
     /// The tile that suits a list: the large one if the largest front is large.
     #[must_use]
@@ -169,7 +183,7 @@ impl Fronts {
         } else {
             Tile::T64
         };
-        Tile::on(wanted, gpu, shared_bytes(Tile::T128))
+        Tile::on(wanted, gpu, shared_bytes::<f64>(Tile::T128))
     }
 
     /// Elements that the inverses of a front's diagonal tiles take.
@@ -177,21 +191,23 @@ impl Fronts {
     pub fn inverse_len(tile: Tile, pivots: u32) -> u64 {
         u64::from(pivots.div_ceil(tile.size())) * u64::from(tile.size() * tile.size())
     }
+}
 
-    /// Checks and uploads the list; `tile` as [`tile_for`](Self::tile_for) says.
+impl<T: Real> Fronts<T> {
+    /// Checks and uploads the list; `tile` as [`tile_for`](Fronts::tile_for) says.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for fronts that cannot be addressed, or a tile that the device has no shared memory
     /// for; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
     pub fn new(gpu: &Gpu, stream: &Stream, fronts: &[Front], tile: Tile) -> Result<Self, GpuError> {
-        let (bytes, have) = (shared_bytes(tile), gpu.info().shared_per_block_bytes);
+        let (bytes, have) = (shared_bytes::<T>(tile), gpu.info().shared_per_block_bytes);
         if bytes > have {
             return Err(shape("shared memory of a tile", bytes.into(), have.into()));
         }
         let (mut data, mut grids, mut needs, mut progress) = (Vec::new(), Vec::new(), 0, 0_u32);
         for (number, front) in (0_u32..).zip(fronts) {
-            let (d, end) = front.data(progress, number)?;
-            let inverses = Self::inverse_len(tile, front.pivots);
+            let (d, end) = front.data::<T>(progress, number)?;
+            let inverses = Fronts::inverse_len(tile, front.pivots);
             let inverses = front.inverse.saturating_add(inverses);
             needs = inverses.max(end).max(needs);
             let pivots = front.pivots.div_ceil(tile.size());
@@ -217,14 +233,11 @@ impl Fronts {
         });
         let blocks = u32::try_from(tasks.len())
             .map_err(|_| shape("tiles of a list", tasks.len() as u64, u32::MAX.into()))?;
-        let name = match tile {
-            Tile::T64 => "dense_front_64",
-            Tile::T128 => "dense_front_128",
-        };
+        let name = format!("dense_front_{}_{}", tile.size(), T::NAME);
         let mut status = gpu.alloc(fronts.len())?;
         stream.fill_bytes(&mut status, 0xFF)?;
         Ok(Self {
-            kernel: gpu.load(&PROGRAM)?.kernel(name)?,
+            kernel: gpu.load(&PROGRAM)?.kernel(&name)?,
             shape: Launch::new(blocks, tile.threads()).shared(bytes),
             fronts: stream.to_device(gpu, &data)?,
             tasks: stream.to_device(gpu, &tasks)?,
@@ -232,6 +245,7 @@ impl Fronts {
             status,
             needs,
             tile,
+            of: PhantomData,
         })
     }
 
@@ -248,7 +262,7 @@ impl Fronts {
     pub fn launch<'a>(
         &mut self,
         stream: &Stream,
-        arena: impl Into<DeviceViewMut<'a, f64>>,
+        arena: impl Into<DeviceViewMut<'a, T>>,
     ) -> Result<(), GpuError> {
         let arena = arena.into();
         if (arena.len() as u64) < self.needs {
@@ -257,7 +271,7 @@ impl Fronts {
         stream.fill_bytes(&mut self.progress, 0)?;
         stream.fill_bytes(&mut self.status, 0xFF)?;
         let ticket = self.progress.ptr().add(self.progress.len() as u64 - 1);
-        // SAFETY: the arguments of both kernels; all fronts end within the arena, tasks name fronts of the list and
+        // SAFETY: the arguments of the kernels; all fronts end within the arena, tasks name fronts of the list and
         // tiles within them, each behind those it waits for; counters and status were just cleared.
         unsafe {
             self.kernel.launch(
@@ -285,6 +299,6 @@ impl Fronts {
 }
 
 /// A tile, and two groups of 32 columns of an inverse; the copy pipeline needs no more than that.
-const fn shared_bytes(tile: Tile) -> u32 {
-    (tile.size() + 64) * tile.column_bytes()
+const fn shared_bytes<T>(tile: Tile) -> u32 {
+    (tile.size() + 64) * tile.column_bytes::<T>()
 }

@@ -5,8 +5,14 @@
 //! `height − 128 b`; block columns stand one behind the other. Half the memory of a square, and every
 //! product off the diagonal is still one with a leading dimension.
 
-use super::shape;
+use super::{Real, shape};
 use crate::GpuError;
+
+/// Elements in 16 bytes, to which all columns are aligned: 2 of f64, 4 of f32.
+#[must_use]
+pub const fn grain<T: Real>() -> u32 {
+    16 / size_of::<T>() as u32
+}
 
 /// Columns of a block column. 128 is the larger tile of the kernels; with 64 a front of order 300 would
 /// take 10 % less memory and a step of the factorization twice as many block columns.
@@ -16,9 +22,10 @@ pub const BLOCK: u32 = 128;
 /// the place of the first of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placed {
-    /// Where entry (0, 0) stands, in elements; even.
+    /// Where entry (0, 0) stands, in elements; a multiple of [`grain`].
     pub at: u64,
-    /// Stored height: the leading dimension of the first columns, at least the number of rows; even.
+    /// Stored height: the leading dimension of the first columns, at least the number of rows; a multiple
+    /// of [`grain`].
     pub height: u32,
     /// Packed block columns rather than plain columns.
     pub packed: bool,
@@ -69,16 +76,18 @@ impl Placed {
     }
 
     /// Checks alignment and that `rows` × `columns` fit the stored height; returns the end in the arena.
-    pub(crate) fn check(
+    pub(crate) fn check<T: Real>(
         &self,
         what: &'static str,
         rows: u32,
         columns: u32,
     ) -> Result<u64, GpuError> {
-        if !self.at.is_multiple_of(2) {
-            return Err(shape("place of a matrix, which must be even", self.at, 2));
+        let grain = grain::<T>();
+        if !self.at.is_multiple_of(grain.into()) {
+            let what = "place of a matrix, which must be a multiple of 16 bytes";
+            return Err(shape(what, self.at, grain.into()));
         }
-        if !self.height.is_multiple_of(2) || self.height < rows {
+        if !self.height.is_multiple_of(grain) || self.height < rows {
             return Err(shape(what, rows.into(), self.height.into()));
         }
         if rows == 0 || columns == 0 {
@@ -90,8 +99,8 @@ impl Placed {
         }
         let size = u64::from(self.height).checked_mul(columns.into());
         match size.and_then(|size| size.checked_add(self.at)) {
-            // rows are read in pairs
-            Some(_) => Ok((self.index(rows - 1, columns - 1) + 1).next_multiple_of(2)),
+            // rows are read 16 bytes at a time
+            Some(_) => Ok((self.index(rows - 1, columns - 1) + 1).next_multiple_of(grain.into())),
             None => Err(shape(what, columns.into(), u64::MAX)),
         }
     }

@@ -3,7 +3,8 @@
 //! Everything is batched over a work list: many problems of different sizes, one launch. A list is made
 //! once, on the host, checked and uploaded; launching it allocates nothing, waits for nothing, and can be
 //! captured into a graph. All operands of a list stand in one device array, the *arena*, at places that
-//! the caller chose: even places, and even stored heights, so that every column is aligned to 16 bytes.
+//! the caller chose: places and stored heights are multiples of [`grain`], so that every column is aligned to 16 bytes.
+//! Numbers are f64, or f32: lists are of one type, f64 where none is named.
 //!
 //! | object | what it does |
 //! |---|---|
@@ -31,7 +32,7 @@ mod tests;
 
 pub use assemble::{Assembly, Child, Entries, Parent};
 pub use front::{BadPivot, Front, FrontShape, Fronts};
-pub use layout::{BLOCK, Placed};
+pub use layout::{BLOCK, Placed, grain};
 pub use order::Tile;
 pub use product::{Product, Products};
 pub use small::SmallFronts;
@@ -39,6 +40,7 @@ pub use solve::{PanelSolves, RightHandSides};
 pub use status::{FirstBadPivot, Pivots};
 
 use crate::GpuError;
+pub use crate::primitives::Real;
 
 /// The error of an operand that does not fit.
 pub(crate) fn shape(what: &'static str, got: u64, have: u64) -> GpuError {

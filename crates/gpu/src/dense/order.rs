@@ -36,8 +36,8 @@ impl Tile {
     }
 
     /// Bytes of shared memory for one column of a tile, with the padding against bank conflicts.
-    pub(crate) const fn column_bytes(self) -> u32 {
-        (self.size() + 4) * 8
+    pub(crate) const fn column_bytes<T>(self) -> u32 {
+        self.size() * size_of::<T>() as u32 + 32
     }
 
     /// `wanted`, or the small tile where the device has too little shared memory for `bytes` of the large.

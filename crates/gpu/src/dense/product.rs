@@ -1,11 +1,13 @@
 //! Products `C ← βC ± A Bᵀ` of many sizes in one launch; kernels in `dense/product.cu`.
 //!
-//! f64 on tensor cores. An entry is one accumulator over the columns of A in ascending order, so the
-//! bits depend on the operands alone. Cost: 2·rows·columns·inner operations (SYRK: half), A and B read once for
+//! On tensor cores: in f64, and in f32 as three products of TF32 numbers, whose sum is as exact as f32. An entry is one
+//! accumulator over the columns of A in ascending order, so the bits depend on the operands alone. Cost: 2·rows·columns·inner operations (SYRK: half), A and B read once for
 //! each tile column and row, C read (unless β = 0) and written once.
 
+use std::marker::PhantomData;
+
 use super::order::{TileOf, product_tiles};
-use super::{Placed, Tile, shape};
+use super::{Placed, Real, Tile, shape};
 use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
 
 const PROGRAM: Program = Program::at("dense/product.cu");
@@ -53,7 +55,7 @@ impl Product {
     }
 
     /// Checks the operands; returns the end of what is touched in the arena.
-    fn check(&self) -> Result<u64, GpuError> {
+    fn check<T: Real>(&self) -> Result<u64, GpuError> {
         if self.lower && (self.rows != self.columns || self.a != self.b) {
             let (rows, columns) = (self.rows.into(), self.columns.into());
             return Err(shape("operands of a symmetric update", rows, columns));
@@ -66,9 +68,9 @@ impl Product {
                 0,
             ));
         }
-        let a = self.a.check("rows of A", self.rows, self.inner)?;
-        let b = self.b.check("rows of B", self.columns, self.inner)?;
-        let c = self.c.check("rows of C", self.rows, self.columns)?;
+        let a = self.a.check::<T>("rows of A", self.rows, self.inner)?;
+        let b = self.b.check::<T>("rows of B", self.columns, self.inner)?;
+        let c = self.c.check::<T>("rows of C", self.rows, self.columns)?;
         Ok(a.max(b).max(c))
     }
 
@@ -100,8 +102,8 @@ struct Data {
 // SAFETY: numbers without padding.
 unsafe impl crate::Element for Data {}
 
-/// A list of products, ready to be launched.
-pub struct Products {
+/// A list of products of matrices of `T`, ready to be launched.
+pub struct Products<T = f64> {
     kernel: Kernel,
     shape: Launch,
     problems: DeviceBuffer<Data>,
@@ -109,9 +111,10 @@ pub struct Products {
     /// Elements that the arena must have.
     needs: u64,
     tile: Tile,
+    of: PhantomData<fn() -> T>,
 }
 
-impl Products {
+impl<T: Real> Products<T> {
     /// Checks and uploads the list. Without a `tile` the faster one is chosen.
     ///
     /// # Errors
@@ -123,12 +126,12 @@ impl Products {
         products: &[Product],
         tile: Option<Tile>,
     ) -> Result<Self, GpuError> {
-        let shared = |tile: Tile| STAGES * 2 * 16 * tile.column_bytes();
+        let shared = |tile: Tile| STAGES * 2 * 16 * tile.column_bytes::<T>();
         let wanted = tile.unwrap_or_else(|| choose(gpu, products));
         let tile = Tile::on(wanted, gpu, shared(Tile::T128));
         let (mut needs, mut data, mut items) = (0, Vec::new(), Vec::new());
         for (problem, p) in (0_u32..).zip(products) {
-            needs = needs.max(p.check()?);
+            needs = needs.max(p.check::<T>()?);
             data.push(Data {
                 a: p.a.at,
                 b: p.b.at,
@@ -161,17 +164,15 @@ impl Products {
         }
         let blocks = u32::try_from(items.len())
             .map_err(|_| shape("tiles of a list", items.len() as u64, u32::MAX.into()))?;
-        let name = match tile {
-            Tile::T64 => "dense_product_64",
-            Tile::T128 => "dense_product_128",
-        };
+        let name = format!("dense_product_{}_{}", tile.size(), T::NAME);
         Ok(Self {
-            kernel: gpu.load(&PROGRAM)?.kernel(name)?,
+            kernel: gpu.load(&PROGRAM)?.kernel(&name)?,
             shape: Launch::new(blocks, tile.threads()).shared(shared(tile)),
             problems: stream.to_device(gpu, &data)?,
             items: stream.to_device(gpu, &items)?,
             needs,
             tile,
+            of: PhantomData,
         })
     }
 
@@ -188,13 +189,13 @@ impl Products {
     pub fn launch<'a>(
         &self,
         stream: &Stream,
-        arena: impl Into<DeviceViewMut<'a, f64>>,
+        arena: impl Into<DeviceViewMut<'a, T>>,
     ) -> Result<(), GpuError> {
         let arena = arena.into();
         if (arena.len() as u64) < self.needs {
             return Err(shape("arena of products", self.needs, arena.len() as u64));
         }
-        // SAFETY: the arguments of both kernels; all operands end within the arena, and the items name
+        // SAFETY: the arguments of the kernels; all operands end within the arena, and the items name
         // problems of the list and tiles within them.
         unsafe {
             self.kernel.launch(

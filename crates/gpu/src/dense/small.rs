@@ -4,8 +4,10 @@
 //! a time. The panel and the update matrix are read and written once; there are no inverses. Fronts of about the
 //! same order share a launch. Bits repeat.
 
+use std::marker::PhantomData;
+
 use super::front::{Data, bad_pivots};
-use super::{BadPivot, Front, shape};
+use super::{BadPivot, Front, Real, shape};
 use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
 
 const PROGRAM: Program = Program::at("dense/front_small.cu");
@@ -14,16 +16,18 @@ const MOST_ROWS: u32 = 160;
 /// Upper ends of the classes of orders that share a launch.
 const CLASSES: [u32; 7] = [16, 32, 48, 64, 96, 128, MOST_ROWS];
 
-/// A list of small fronts, ready to be launched.
-pub struct SmallFronts {
+/// A list of small fronts of `T`, ready to be launched.
+pub struct SmallFronts<T = f64> {
     kernel: Kernel,
     /// For each launch its shape, and where its fronts begin.
     launches: Vec<(Launch, u64)>,
     fronts: DeviceBuffer<Data>,
     pub(super) status: DeviceBuffer<[u64; 2]>,
     needs: u64,
+    of: PhantomData<fn() -> T>,
 }
 
+/// What holds for all types of numbers.
 impl SmallFronts {
     /// Rows that a front takes in shared memory: pivots and updates, each rounded up to 8.
     #[must_use]
@@ -37,27 +41,29 @@ impl SmallFronts {
     #[must_use]
     pub fn largest_order(gpu: &Gpu) -> u32 {
         let have = gpu.info().shared_per_block_bytes;
-        let fits = |order: &u32| shared_bytes(*order) <= have;
+        let fits = |order: &u32| shared_bytes::<f64>(*order) <= have;
         (1..=MOST_ROWS / 8)
             .rev()
             .map(|n| 8 * n)
             .find(fits)
             .unwrap_or(0)
     }
+}
 
+impl<T: Real> SmallFronts<T> {
     /// Checks and uploads the list.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for a front that is too large; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
     pub fn new(gpu: &Gpu, stream: &Stream, fronts: &[Front]) -> Result<Self, GpuError> {
-        let most = Self::largest_order(gpu);
+        let most = SmallFronts::largest_order(gpu);
         let (mut data, mut needs) = (Vec::with_capacity(fronts.len()), 0);
         for (number, front) in (0_u32..).zip(fronts) {
-            let order = Self::padded_order(front.pivots, front.updates);
+            let order = SmallFronts::padded_order(front.pivots, front.updates);
             if order > most {
                 return Err(shape("order of a small front", order.into(), most.into()));
             }
-            let (d, end) = front.data(0, number)?;
+            let (d, end) = front.data::<T>(0, number)?;
             needs = end.max(needs);
             data.push((order, d));
         }
@@ -74,19 +80,21 @@ impl SmallFronts {
             if order > 0 {
                 // at most as many as the list has, whose numbers are u32
                 let launch = Launch::new(group.len() as u32, order.next_multiple_of(32));
-                launches.push((launch.shared(shared_bytes(order)), at));
+                launches.push((launch.shared(shared_bytes::<T>(order)), at));
             }
             at += group.len() as u64;
         }
         let data: Vec<Data> = data.into_iter().map(|(_, d)| d).collect();
+        let name = format!("dense_front_small_{}", T::NAME);
         let mut status = gpu.alloc(fronts.len())?;
         stream.fill_bytes(&mut status, 0xFF)?;
         Ok(Self {
-            kernel: gpu.load(&PROGRAM)?.kernel("dense_front_small")?,
+            kernel: gpu.load(&PROGRAM)?.kernel(&name)?,
             launches,
             fronts: stream.to_device(gpu, &data)?,
             status,
             needs,
+            of: PhantomData,
         })
     }
 
@@ -97,7 +105,7 @@ impl SmallFronts {
     pub fn launch<'a>(
         &mut self,
         stream: &Stream,
-        arena: impl Into<DeviceViewMut<'a, f64>>,
+        arena: impl Into<DeviceViewMut<'a, T>>,
     ) -> Result<(), GpuError> {
         let arena = arena.into();
         if (arena.len() as u64) < self.needs {
@@ -127,8 +135,8 @@ impl SmallFronts {
     }
 }
 
-/// Columns of `order` rows, rounded up to 16 and padded against bank conflicts.
-const fn shared_bytes(order: u32) -> u32 {
-    let rows = order.next_multiple_of(16);
-    order * (rows + 4) * 8
+/// Columns of `order` rows, rounded up to lines of 128 bytes and padded against bank conflicts.
+const fn shared_bytes<T>(order: u32) -> u32 {
+    let bytes = order * size_of::<T>() as u32;
+    order * (bytes.next_multiple_of(128) + 32)
 }

@@ -89,7 +89,7 @@ impl PanelSolves {
         let (mut data, mut ends, mut needs, mut counters) = (Vec::new(), Vec::new(), 0, 0_u32);
         let mut tasks = [Vec::new(), Vec::new()];
         for ((number, front), &v) in (0_u32..).zip(fronts).zip(vectors) {
-            let (d, end) = front.data(counters, number)?;
+            let (d, end) = front.data::<f64>(counters, number)?;
             let inverses = Fronts::inverse_len(tile, front.pivots);
             needs = front.inverse.saturating_add(inverses).max(end).max(needs);
             let pivots = front.pivots.div_ceil(tile.size());

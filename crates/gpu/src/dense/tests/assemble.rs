@@ -1,7 +1,7 @@
 //! Extend-add and entries.
 
-use super::super::{Assembly, Child, Entries, Front, FrontShape, Parent, Placed};
-use super::{Random, compare};
+use super::super::{Assembly, Child, Entries, Front, FrontShape, Parent, Placed, Real};
+use super::{Random, compare, download, upload};
 use crate::testing;
 
 /// About `share` of the rows of a parent, ascending.
@@ -13,6 +13,11 @@ fn some_rows(rows: u32, share: f64, random: &mut Random) -> Vec<u32> {
 
 #[test]
 fn parents_are_the_sums_of_their_children() {
+    sums_of_children::<f64>();
+    sums_of_children::<f32>();
+}
+
+fn sums_of_children<T: Real>() {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
     let mut random = Random(5);
@@ -27,7 +32,7 @@ fn parents_are_the_sums_of_their_children() {
     ];
     let (mut end, mut fronts, mut relatives) = (0, Vec::new(), Vec::new());
     for (n, (pivots, updates)) in sizes.into_iter().enumerate() {
-        let shape = FrontShape::new(pivots, updates).unwrap();
+        let shape = FrontShape::of::<T>(pivots, updates).unwrap();
         let (panel, update) = (end, end + shape.panel_len);
         end = update + shape.update_len;
         fronts.push(Front {
@@ -43,7 +48,7 @@ fn parents_are_the_sums_of_their_children() {
             let rows = some_rows(pivots + updates, share, &mut random);
             own.push((end, rows));
             let order = own.last().unwrap().1.len() as u32;
-            end += FrontShape::new(0, order).unwrap().update_len;
+            end += FrontShape::of::<T>(0, order).unwrap().update_len;
         }
         relatives.push(own);
     }
@@ -60,7 +65,7 @@ fn parents_are_the_sums_of_their_children() {
         .zip(&children)
         .map(|(&front, children)| Parent { front, children })
         .collect();
-    let values = random.fill(end);
+    let values = random.exact::<T>(end);
     let (mut want, mut owned) = (values.clone(), vec![false; values.len()]);
     for parent in &parents {
         let Front {
@@ -71,7 +76,7 @@ fn parents_are_the_sums_of_their_children() {
             fresh,
             ..
         } = parent.front;
-        let shape = FrontShape::new(pivots, updates).unwrap();
+        let shape = FrontShape::of::<T>(pivots, updates).unwrap();
         let place = |i: u32, j: u32| {
             let row = if i < pivots {
                 i
@@ -93,40 +98,47 @@ fn parents_are_the_sums_of_their_children() {
         }
         for child in parent.children {
             let order = child.relative.len() as u32;
-            let height = FrontShape::new(0, order).unwrap().update_height;
+            let height = FrontShape::of::<T>(0, order).unwrap().update_height;
             for (j, &pj) in (0..).zip(child.relative).filter(|&(_, &pj)| pj < written) {
                 for (i, &pi) in (0..).zip(child.relative).skip(j as usize) {
                     let from = Placed::packed(child.update, height).index(i, j) as usize;
-                    want[place(pi, pj)] += values[from];
+                    let sum = want[place(pi, pj)] + values[from];
+                    want[place(pi, pj)] = T::from_f64(sum).to_f64();
                 }
             }
         }
     }
-    let mut device = stream.to_device(gpu, &values).unwrap();
+    let mut device = upload::<T>(gpu, &stream, &values);
     let assembly = Assembly::new(gpu, &stream, &parents).unwrap();
     assembly.launch(&stream, &mut device).unwrap();
-    let got = stream.to_host(&device).unwrap();
+    let got = download(&stream, &device);
     compare("assembly", &got, &want, |i| owned[i], 0.0);
 }
 
 #[test]
 fn entries_are_added_to_their_places() {
+    added::<f64>();
+    added::<f32>();
+}
+
+fn added<T: Real>() {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
     for n in [0_u32, 1, 255, 256, 257, 100_003] {
-        let values = Random(2).fill(n.into());
-        let old = Random(3).fill(u64::from(2 * n));
+        let values = Random(2).exact::<T>(n.into());
+        let old = Random(3).exact::<T>(u64::from(2 * n));
         let to: Vec<u64> = (0..n).map(|e| u64::from(2 * (n - 1 - e) + e % 2)).collect();
         let from: Vec<u32> = (0..n).map(|e| (e / 3 * 3) % n).collect();
         let mut want = old.clone();
         for (&t, &f) in to.iter().zip(&from) {
-            want[t as usize] += values[f as usize];
+            let sum = want[t as usize] + values[f as usize];
+            want[t as usize] = T::from_f64(sum).to_f64();
         }
-        let mut arena = stream.to_device(gpu, &old).unwrap();
-        let values = stream.to_device(gpu, &values).unwrap();
+        let mut arena = upload::<T>(gpu, &stream, &old);
+        let values = upload::<T>(gpu, &stream, &values);
         let entries = Entries::new(gpu, &stream, &to, &from).unwrap();
         entries.launch(&stream, &mut arena, &values).unwrap();
-        assert_eq!(stream.to_host(&arena).unwrap(), want);
+        assert_eq!(download(&stream, &arena), want);
         if n > 1 {
             let mut view = arena.view_mut();
             let short = view.slice_mut(..1).unwrap();
@@ -157,6 +169,6 @@ fn relative_indices_ascend_within_the_parent() {
             front,
             children: &children,
         };
-        assert!(Assembly::new(gpu, &stream, &[parent]).is_err());
+        assert!(Assembly::<f64>::new(gpu, &stream, &[parent]).is_err());
     }
 }

@@ -1,21 +1,24 @@
 //! Partial Cholesky, of small and large fronts.
 
-use super::super::{BadPivot, Front, FrontShape, Fronts, Placed, SmallFronts, Tile};
-use super::{Random, compare};
+use std::marker::PhantomData;
+
+use super::super::{BadPivot, Front, FrontShape, Fronts, Placed, Real, SmallFronts, Tile};
+use super::{Random, compare, download, epsilon, upload};
 use crate::testing;
 
 /// Fronts in an arena, with the places of their entries.
-struct Arena {
+struct Arena<T> {
     fronts: Vec<Front>,
     values: Vec<f64>,
+    of: PhantomData<T>,
 }
 
-impl Arena {
+impl<T: Real> Arena<T> {
     /// Positive definite fronts of the given pivots and updates; those of `fresh` have no update matrix yet.
     fn new(sizes: &[(u32, u32, bool)], inverse: impl Fn(u32) -> u64) -> Self {
         let (mut fronts, mut end) = (Vec::new(), 0);
         for &(pivots, updates, fresh) in sizes {
-            let shape = FrontShape::new(pivots, updates).unwrap();
+            let shape = FrontShape::of::<T>(pivots, updates).unwrap();
             let panel = end;
             let update = panel + shape.panel_len;
             let inverse_at = update + shape.update_len;
@@ -31,7 +34,8 @@ impl Arena {
         }
         let mut arena = Self {
             fronts,
-            values: Random(11).fill(end),
+            values: Random(11).exact::<T>(end),
+            of: PhantomData,
         };
         for (f, size) in sizes.iter().enumerate() {
             let order = size.0 + size.1;
@@ -46,7 +50,7 @@ impl Arena {
     /// Where entry (i, j) of front `f` stands.
     fn place(&self, f: usize, i: u32, j: u32) -> usize {
         let front = &self.fronts[f];
-        let shape = FrontShape::new(front.pivots, front.updates).unwrap();
+        let shape = FrontShape::of::<T>(front.pivots, front.updates).unwrap();
         let place = if j < front.pivots {
             let row = if i < front.pivots {
                 i
@@ -108,10 +112,10 @@ enum By {
 }
 
 /// Runs the fronts; returns the arena and what was said of pivots.
-fn run(by: By, arena: &Arena) -> Option<(Vec<f64>, Vec<BadPivot>)> {
+fn run<T: Real>(by: By, arena: &Arena<T>) -> Option<(Vec<f64>, Vec<BadPivot>)> {
     let gpu = testing::gpu()?;
     let stream = gpu.stream().unwrap();
-    let mut device = stream.to_device(gpu, &arena.values).unwrap();
+    let mut device = upload::<T>(gpu, &stream, &arena.values);
     let bad = match by {
         By::Small => {
             let mut list = SmallFronts::new(gpu, &stream, &arena.fronts).unwrap();
@@ -124,7 +128,7 @@ fn run(by: By, arena: &Arena) -> Option<(Vec<f64>, Vec<BadPivot>)> {
             list.bad_pivots(&stream).unwrap()
         }
     };
-    Some((stream.to_host(&device).unwrap(), bad))
+    Some((download(&stream, &device), bad))
 }
 
 fn inverse_len(by: By) -> impl Fn(u32) -> u64 {
@@ -135,8 +139,8 @@ fn inverse_len(by: By) -> impl Fn(u32) -> u64 {
 }
 
 /// Runs fronts of these sizes and compares with the host, inverses included.
-fn check(by: By, sizes: &[(u32, u32, bool)]) {
-    let mut arena = Arena::new(sizes, inverse_len(by));
+fn check<T: Real>(by: By, sizes: &[(u32, u32, bool)]) {
+    let mut arena = Arena::<T>::new(sizes, inverse_len(by));
     let (want, owned) = arena.host();
     let Some((mut got, bad)) = run(by, &arena) else {
         return;
@@ -161,11 +165,17 @@ fn check(by: By, sizes: &[(u32, u32, bool)]) {
     for (place, &w) in want.iter().enumerate().filter(|(p, _)| owned[*p]) {
         untouched[place] = w;
     }
-    compare(&what, &got, &untouched, |i| owned[i], 1e-12);
+    compare(
+        &what,
+        &got,
+        &untouched,
+        |i| owned[i],
+        4000.0 * epsilon::<T>(),
+    );
 }
 
 /// L V = I for every diagonal tile.
-fn check_inverse(arena: &Arena, f: usize, tile: u32, l: &[f64], got: &[f64]) {
+fn check_inverse<T: Real>(arena: &Arena<T>, f: usize, tile: u32, l: &[f64], got: &[f64]) {
     let Front {
         pivots, inverse, ..
     } = arena.fronts[f];
@@ -181,7 +191,7 @@ fn check_inverse(arena: &Arena, f: usize, tile: u32, l: &[f64], got: &[f64]) {
                 let sum: f64 = (0..=i).map(entry).sum();
                 let unit = if i == j { 1.0 } else { 0.0 };
                 assert!(
-                    (sum - unit).abs() < 1e-13,
+                    (sum - unit).abs() < 400.0 * epsilon::<T>(),
                     "inverse of tile {n}: {i}, {j}: {sum}"
                 );
             }
@@ -199,7 +209,8 @@ fn small_fronts_are_those_of_the_host() {
             }
         }
     }
-    check(By::Small, &sizes);
+    check::<f64>(By::Small, &sizes);
+    check::<f32>(By::Small, &sizes);
 }
 
 #[test]
@@ -210,23 +221,29 @@ fn large_fronts_are_those_of_the_host() {
         for pivots in [1, 9, t - 1, t, t + 1, 2 * t + 3, 307] {
             let sizes =
                 [0, 1, t - 1, t + 1, 130].map(|updates| (pivots, updates, updates % 2 == 0));
-            check(by, &sizes);
+            check::<f64>(by, &sizes);
+            check::<f32>(by, &sizes);
         }
-        check(
-            by,
-            &[
-                (0, 70, false),
-                (3, 0, false),
-                (0, 0, false),
-                (130, 77, true),
-                (1, 1, false),
-            ],
-        );
+        let sizes = [
+            (0, 70, false),
+            (3, 0, false),
+            (0, 0, false),
+            (130, 77, true),
+            (1, 1, false),
+        ];
+        check::<f64>(by, &sizes);
+        check::<f32>(by, &sizes);
     }
 }
 
 #[test]
 fn the_first_bad_pivot_of_each_front_is_reported() {
+    bad_pivots::<f64>(1e-310);
+    bad_pivots::<f32>(1e-39);
+}
+
+/// `below`: a number below the normal ones.
+fn bad_pivots<T: Real>(below: f64) {
     for by in [By::Small, By::Tasks(Tile::T64), By::Tasks(Tile::T128)] {
         let sizes = [
             (20, 9, false),
@@ -239,9 +256,9 @@ fn the_first_bad_pivot_of_each_front_is_reported() {
             (0.0, 8),
             (f64::NAN, 3),
             (f64::INFINITY, 17),
-            (1e-310, 0),
+            (T::from_f64(below).to_f64(), 0),
         ] {
-            let mut arena = Arena::new(&sizes, inverse_len(by));
+            let mut arena = Arena::<T>::new(&sizes, inverse_len(by));
             let mut bad = Vec::new();
             for front in [0, 2, 3] {
                 for pivot in [at, at + 2] {
@@ -273,10 +290,10 @@ fn the_first_bad_pivot_of_each_front_is_reported() {
 fn fronts_that_do_not_fit_are_errors() {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
-    let mut arena = Arena::new(&[(70, 70, false)], |_| 0);
+    let mut arena = Arena::<f64>::new(&[(70, 70, false)], |_| 0);
     arena.fronts[0].inverse = 0;
     assert!(
-        SmallFronts::new(
+        SmallFronts::<f64>::new(
             gpu,
             &stream,
             &[Front {
@@ -287,7 +304,7 @@ fn fronts_that_do_not_fit_are_errors() {
         .is_err()
     );
     assert!(
-        Fronts::new(
+        Fronts::<f64>::new(
             gpu,
             &stream,
             &[Front {

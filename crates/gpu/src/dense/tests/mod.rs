@@ -5,7 +5,8 @@ mod front;
 mod product;
 mod solve;
 
-use super::Placed;
+use super::{Placed, Real};
+use crate::{DeviceBuffer, Gpu, Stream};
 
 /// Numbers in −1..1 from a seed (Marsaglia 2003).
 struct Random(u64);
@@ -21,6 +22,31 @@ impl Random {
     fn fill(&mut self, n: u64) -> Vec<f64> {
         (0..n).map(|_| self.next()).collect()
     }
+
+    /// Numbers that are exact in `T`.
+    fn exact<T: Real>(&mut self, n: u64) -> Vec<f64> {
+        (0..n).map(|_| T::from_f64(self.next()).to_f64()).collect()
+    }
+}
+
+/// The distance of 1 to the next number.
+fn epsilon<T: Real>() -> f64 {
+    if size_of::<T>() == 8 {
+        f64::EPSILON
+    } else {
+        f32::EPSILON.into()
+    }
+}
+
+/// Numbers that are exact in `T`, on the device.
+fn upload<T: Real>(gpu: &Gpu, stream: &Stream, values: &[f64]) -> DeviceBuffer<T> {
+    let values: Vec<T> = values.iter().map(|&v| T::from_f64(v)).collect();
+    stream.to_device(gpu, &values).unwrap()
+}
+
+fn download<T: Real>(stream: &Stream, values: &DeviceBuffer<T>) -> Vec<f64> {
+    let values = stream.to_host(values).unwrap();
+    values.iter().map(|v| v.to_f64()).collect()
 }
 
 /// Compares arenas: `owned` entries within `tolerance` of `want` (bit for bit if neither is a number), all others

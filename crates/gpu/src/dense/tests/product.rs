@@ -1,12 +1,13 @@
 //! Products and symmetric updates.
 
-use super::super::{Placed, Product, Products, Tile};
-use super::{Random, compare};
+use super::super::{Placed, Product, Products, Real, Tile, grain};
+use super::{Random, compare, download, epsilon, upload};
 use crate::testing;
 
 /// A product with its operands behind each other in an arena, and the arena.
-fn problem(p: Problem, random: &mut Random) -> (Product, Vec<f64>) {
-    let even = |n: u32| n.next_multiple_of(2);
+fn problem<T: Real>(p: Problem, random: &mut Random) -> (Product, Vec<f64>) {
+    let grain = grain::<T>();
+    let even = |n: u32| n.next_multiple_of(grain);
     let mut end = 0;
     let mut place = |height: u32, columns: u32, packed: bool, skip: u32| {
         let mut placed = Placed {
@@ -14,19 +15,19 @@ fn problem(p: Problem, random: &mut Random) -> (Product, Vec<f64>) {
             height,
             packed,
         };
-        end = (end + placed.len(columns)).next_multiple_of(2);
+        end = (end + placed.len(columns)).next_multiple_of(grain.into());
         placed.at += u64::from(skip); // the lower rows of a taller matrix
         placed
     };
-    let above = p.inner.saturating_sub(1) / 128 * 128 + 2;
+    let above = p.inner.saturating_sub(1) / 128 * 128 + grain;
     let skip = if p.packed { above } else { 0 };
-    let a = place(even(p.rows) + skip.max(2), p.inner, p.packed, skip);
+    let a = place(even(p.rows) + skip.max(grain), p.inner, p.packed, skip);
     let b = if p.lower {
         a
     } else {
-        place(even(p.columns) + 4, p.inner, false, 0)
+        place(even(p.columns) + 2 * grain, p.inner, false, 0)
     };
-    let c = place(even(p.rows) + 2, p.columns, p.lower, 0);
+    let c = place(even(p.rows) + grain, p.columns, p.lower, 0);
     let product = Product {
         a,
         b,
@@ -38,7 +39,7 @@ fn problem(p: Problem, random: &mut Random) -> (Product, Vec<f64>) {
         subtract: p.subtract,
         lower: p.lower,
     };
-    (product, random.fill(end))
+    (product, random.exact::<T>(end))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +72,7 @@ fn host(p: &Product, arena: &mut [f64], mut touch: impl FnMut(usize)) {
 }
 
 /// Runs a list of products and compares with the host.
-fn check(list: &[(Product, Vec<f64>)], tile: Tile) {
+fn check<T: Real>(list: &[(Product, Vec<f64>)], tile: Tile) {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
     let (mut arena, mut products) = (Vec::new(), Vec::new());
@@ -92,12 +93,12 @@ fn check(list: &[(Product, Vec<f64>)], tile: Tile) {
             }
         });
     }
-    let mut device = stream.to_device(gpu, &arena).unwrap();
+    let mut device = upload::<T>(gpu, &stream, &arena);
     let list = Products::new(gpu, &stream, &products, Some(tile)).unwrap();
     list.launch(&stream, &mut device).unwrap();
-    let got = stream.to_host(&device).unwrap();
+    let got = download(&stream, &device);
     let inner = products.iter().map(|p| p.inner).max().unwrap_or(0);
-    let tolerance = 1e-15 * f64::from(inner + 4);
+    let tolerance = 5.0 * epsilon::<T>() * f64::from(inner + 4);
     compare(
         &format!("{tile:?} {:?}", products[0]),
         &got,
@@ -106,9 +107,9 @@ fn check(list: &[(Product, Vec<f64>)], tile: Tile) {
         tolerance,
     );
     // bits repeat
-    let mut again = stream.to_device(gpu, &arena).unwrap();
+    let mut again = upload::<T>(gpu, &stream, &arena);
     list.launch(&stream, &mut again).unwrap();
-    let again = stream.to_host(&again).unwrap();
+    let again = download(&stream, &again);
     assert!(
         got.iter()
             .zip(&again)
@@ -118,6 +119,11 @@ fn check(list: &[(Product, Vec<f64>)], tile: Tile) {
 
 #[test]
 fn products_of_many_sizes_are_those_of_the_host() {
+    many_sizes::<f64>();
+    many_sizes::<f32>();
+}
+
+fn many_sizes<T: Real>() {
     let mut random = Random(7);
     for tile in [Tile::T64, Tile::T128] {
         let t = tile.size();
@@ -134,16 +140,21 @@ fn products_of_many_sizes_are_those_of_the_host() {
                         subtract: m % 2 == 0,
                         beta: [1.0, 0.0, -0.5][(n + 2 * m) % 3],
                     };
-                    list.push(problem(p, &mut random));
+                    list.push(problem::<T>(p, &mut random));
                 }
             }
         }
-        check(&list, tile);
+        check::<T>(&list, tile);
     }
 }
 
 #[test]
 fn a_nan_stays_in_its_row_and_column() {
+    nan_stays::<f64>();
+    nan_stays::<f32>();
+}
+
+fn nan_stays<T: Real>() {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
     let p = Problem {
@@ -156,12 +167,12 @@ fn a_nan_stays_in_its_row_and_column() {
         beta: 1.0,
     };
     for bad in [f64::NAN, f64::INFINITY] {
-        let (product, mut arena) = problem(p, &mut Random(3));
+        let (product, mut arena) = problem::<T>(p, &mut Random(3));
         arena[product.a.index(70, 9) as usize] = bad;
-        let mut device = stream.to_device(gpu, &arena).unwrap();
+        let mut device = upload::<T>(gpu, &stream, &arena);
         let list = Products::new(gpu, &stream, &[product], None).unwrap();
         list.launch(&stream, &mut device).unwrap();
-        let got = stream.to_host(&device).unwrap();
+        let got = download(&stream, &device);
         for j in 0..150 {
             for i in j..150 {
                 let finite = got[product.c.index(i, j) as usize].is_finite();
@@ -203,7 +214,8 @@ fn operands_that_do_not_fit_are_errors() {
         },
     ];
     for p in wrong {
-        assert!(Products::new(gpu, &stream, &[p], None).is_err(), "{p:?}");
+        let list = Products::<f64>::new(gpu, &stream, &[p], None);
+        assert!(list.is_err(), "{p:?}");
     }
     let list = Products::new(gpu, &stream, &[good], None).unwrap();
     let mut small = gpu.alloc::<f64>(199).unwrap();
