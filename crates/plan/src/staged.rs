@@ -39,6 +39,8 @@ pub struct StagedPlan {
     stage_ptr: Vec<u32>,
     /// Supernodes, stage by stage, increasing within each.
     fronts: Vec<u32>,
+    /// Stage of each supernode.
+    stage: Vec<u32>,
     /// Where the panel of each supernode begins, in numbers.
     panel: Vec<u64>,
     /// Where its update matrix begins.
@@ -82,69 +84,72 @@ impl StagedPlan {
             symbolic,
             stage_ptr,
             fronts,
+            stage,
             panel,
-            update: vec![0; count],
+            update: Vec::new(),
             factor_len: end,
             arena_len: end,
         };
-        plan.place_updates(&sizes, &stage, &level)?;
+        let large = (end / LARGE_UPDATE).max(1);
+        let (right_end, _) = plan.lay_out(|s| sizes[s].update, large);
+        for (s, &right_end) in right_end.iter().enumerate() {
+            let parent = plan.symbolic.parent(s).filter(|_| right_end > 0);
+            if let Some(parent) = parent {
+                let needed = level[plan.stage[parent] as usize].checked_add(right_end);
+                plan.arena_len = plan.arena_len.max(needed.ok_or(PlanError::TooLarge)?);
+            }
+        }
+        plan.update = right_end.iter().map(|end| plan.arena_len - end).collect();
         Ok(plan)
     }
 
-    /// Finds places for the update matrices, walking backwards: a stage takes room for its children's
-    /// matrices, counted from the arena's right end, and gives back that of its own.
-    fn place_updates(
-        &mut self,
-        sizes: &[FrontSizes],
-        stage: &[u32],
-        level: &[u64],
-    ) -> Result<(), PlanError> {
-        let large = (self.factor_len / LARGE_UPDATE).max(1);
+    /// Room for something of length `len(s)` that lives from the stage of `s` to that of its parent: for each
+    /// supernode where it ends, counted from the right, and the room in all. Walks backwards: a stage takes room for
+    /// its children's, and gives back that of its own. What is shorter than `large` is bundled.
+    fn lay_out(&self, len: impl Fn(usize) -> u64, large: u64) -> (Vec<u64>, u64) {
         let mut room = Room::default();
         // parts taken, by the stage in which they were made: from the right end, and their length
-        let mut made: Vec<Vec<(u64, u64)>> = vec![Vec::new(); level.len()];
-        let mut right_end = vec![0_u64; self.update.len()];
-        for k in (0..level.len()).rev() {
-            // small matrices by their own stage: their number, their length
+        let mut made: Vec<Vec<(u64, u64)>> = vec![Vec::new(); self.stages()];
+        let mut right_end = vec![0_u64; self.stage.len()];
+        let mut most = 0;
+        for k in (0..self.stages()).rev() {
+            // small ones by their own stage: their numbers, their length
             let mut small: BTreeMap<u32, (Vec<u32>, u64)> = BTreeMap::new();
-            for &s in self.stage(k) {
-                for &c in self.symbolic.children(s as usize) {
-                    let (len, born) = (sizes[c as usize].update, stage[c as usize]);
-                    if len >= large {
-                        let at = room.allocate(len);
-                        right_end[c as usize] = at + len;
-                        made[born as usize].push((at, len));
-                    } else if len > 0 {
-                        let bundle = small.entry(born).or_default();
-                        bundle.0.push(c);
-                        bundle.1 += len;
-                    }
+            let children = |s: &u32| self.symbolic.children(*s as usize).iter();
+            for &c in self.stage(k).iter().flat_map(children) {
+                let (own, born) = (len(c as usize), self.stage[c as usize]);
+                if own >= large {
+                    let at = room.allocate(own);
+                    right_end[c as usize] = at + own;
+                    made[born as usize].push((at, own));
+                } else if own > 0 {
+                    let bundle = small.entry(born).or_default();
+                    bundle.0.push(c);
+                    bundle.1 += own;
                 }
             }
-            for (born, (members, len)) in small {
-                let at = room.allocate(len);
-                made[born as usize].push((at, len));
-                let mut end = at + len;
+            for (born, (members, bundle)) in small {
+                let at = room.allocate(bundle);
+                made[born as usize].push((at, bundle));
+                let mut end = at + bundle;
                 for c in members {
                     right_end[c as usize] = end;
-                    end -= sizes[c as usize].update;
+                    end -= len(c as usize);
                 }
             }
-            for &(at, len) in &made[k] {
-                room.release(at, len);
+            for &(at, own) in &made[k] {
+                most = most.max(at + own);
+                room.release(at, own);
             }
         }
-        for (c, &end) in right_end.iter().enumerate() {
-            let parent = self.symbolic.parent(c).filter(|_| end > 0);
-            if let Some(parent) = parent {
-                let needed = level[stage[parent] as usize].checked_add(end);
-                self.arena_len = self.arena_len.max(needed.ok_or(PlanError::TooLarge)?);
-            }
-        }
-        for (at, end) in self.update.iter_mut().zip(right_end) {
-            *at = self.arena_len - end;
-        }
-        Ok(())
+        (right_end, most)
+    }
+
+    /// Places for a vector of `nupd` numbers of each supernode, from its stage to that of its parent, and how many
+    /// numbers that takes in all: what a forward substitution leaves for the parent.
+    pub fn update_vectors(&self) -> (Vec<u64>, u64) {
+        let (right_end, most) = self.lay_out(|s| self.symbolic.nupd(s) as u64, 1 << 16);
+        (right_end.iter().map(|end| most - end).collect(), most)
     }
 
     /// The structure that is factorized.

@@ -68,6 +68,21 @@ fn children_come_first_and_nothing_overlaps() {
                 }
                 assert!(live.last().is_none_or(|r| r.end <= plan.arena_len()));
             }
+            let (vector, room) = plan.update_vectors();
+            for k in 0..plan.stages() {
+                let live = (0..stage.len()).filter(|&s| {
+                    let dies = symbolic.parent(s).map(|p| stage[p]);
+                    stage[s] <= k && dies.is_some_and(|d| k <= d)
+                });
+                let range = |s: usize| vector[s]..vector[s] + symbolic.nupd(s) as u64;
+                let mut live: Vec<_> = live.map(range).filter(|r| !r.is_empty()).collect();
+                live.sort_unstable_by_key(|r| r.start);
+                assert!(
+                    live.windows(2).all(|w| w[0].end <= w[1].start),
+                    "seed {seed}"
+                );
+                assert!(live.last().is_none_or(|r| r.end <= room));
+            }
             let panels = (0..symbolic.supernodes()).map(|s| sizes_of(&symbolic, s).panel);
             assert_eq!(plan.factor_len(), panels.sum::<u64>());
         }
