@@ -1,6 +1,7 @@
 //! The first bad pivot of a factorization that consists of many lists; kernel in `dense/status.cu`.
 
 use super::{BadPivot, Fronts, SmallFronts, shape};
+use crate::primitives::Real;
 use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
 
 const PROGRAM: Program = Program::at("dense/status.cu");
@@ -71,7 +72,7 @@ impl FirstBadPivot {
     }
 }
 
-impl Pivots for Fronts {
+impl<T: Real> Pivots for Fronts<T> {
     fn status(&self) -> &DeviceBuffer<[u64; 2]> {
         &self.status
     }
@@ -81,7 +82,7 @@ impl Pivots for Fronts {
     }
 }
 
-impl Pivots for SmallFronts {
+impl<T: Real> Pivots for SmallFronts<T> {
     fn status(&self) -> &DeviceBuffer<[u64; 2]> {
         &self.status
     }

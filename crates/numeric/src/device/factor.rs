@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use tamarack_gpu::primitives::Real;
 use tamarack_gpu::{DeviceBuffer, DeviceView, Gpu, GpuError, Graph, PinnedBuffer, Profile, Stream};
-use tamarack_sparse::{ElimIdx, Pattern, SymmetricCsc};
+use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
 use tamarack_symbolic::SymbolicFactor;
 
 use super::launch::{Lanes, Stage};
@@ -13,30 +14,37 @@ use crate::error::FactorError;
 use crate::factor::FactorOptions;
 use crate::not_spd::NotPositiveDefinite;
 use crate::shift::Shifts;
+use crate::value::Value;
+
+/// A number type that can be factorized on a device: `f64` or `f32`.
+pub trait DeviceValue: Value + Real {}
+
+impl DeviceValue for f64 {}
+impl DeviceValue for f32 {}
 
 /// The Cholesky factor `L` of `P A Pᵀ` on a device, with all that is needed to make it anew from other
 /// values: a refactorization allocates nothing and is one launch of a recorded graph.
-pub struct DeviceFactor {
+pub struct DeviceFactor<T> {
     plan: Arc<DevicePlan>,
     gpu: Gpu,
     pattern: Arc<Pattern>,
     options: FactorOptions,
     // The graph goes before what it uses.
     graph: Graph,
-    stages: Vec<Stage>,
+    stages: Vec<Stage<T>>,
     lanes: Lanes,
-    arena: DeviceBuffer<f64>,
+    arena: DeviceBuffer<T>,
     /// The values of A, user order.
-    values: DeviceBuffer<f64>,
+    values: DeviceBuffer<T>,
     /// The same on the host, on their way.
-    staged: PinnedBuffer<f64>,
+    staged: PinnedBuffer<T>,
     /// Elimination position of the first bad pivot, or all ones.
     first_bad: DeviceBuffer<u64>,
     shift: Option<f64>,
     current: bool,
 }
 
-impl DeviceFactor {
+impl<T: DeviceValue> DeviceFactor<T> {
     /// Takes the memory and uploads the lists for `a` and all matrices with its pattern, and factorizes it.
     ///
     /// # Errors
@@ -45,9 +53,13 @@ impl DeviceFactor {
     pub fn factorize(
         plan: Arc<DevicePlan>,
         gpu: &Gpu,
-        a: &SymmetricCsc<f64>,
+        a: &SymmetricCsc<T>,
         options: &FactorOptions,
     ) -> Result<Self, FactorError> {
+        if plan.precision() != T::PRECISION {
+            let (planned, found) = (plan.precision(), T::PRECISION);
+            return Err(FactorError::Precision { planned, found });
+        }
         let symbolic = plan.symbolic();
         if symbolic.pattern_fingerprint() != tamarack_symbolic::pattern_fingerprint(a.pattern()) {
             return Err(other_pattern(symbolic, a));
@@ -95,7 +107,7 @@ impl DeviceFactor {
     ///
     /// # Errors
     /// As for [`factorize`](Self::factorize). After an error other than [`FactorError::Pattern`] the factor is stale.
-    pub fn refactorize(&mut self, a: &SymmetricCsc<f64>) -> Result<(), FactorError> {
+    pub fn refactorize(&mut self, a: &SymmetricCsc<T>) -> Result<(), FactorError> {
         if !Arc::ptr_eq(&self.pattern, a.pattern()) && *self.pattern != **a.pattern() {
             return Err(other_pattern(self.plan.symbolic(), a));
         }
@@ -120,7 +132,7 @@ impl DeviceFactor {
     /// # Errors
     /// [`FactorError::Device`] for a wrong number of values, or a failing device; a matrix that is not positive
     /// definite gives [`FactorError::Pivot`], as its entries are not here to be looked at. Then the factor is stale.
-    pub fn refactorize_device(&mut self, values: DeviceView<'_, f64>) -> Result<(), FactorError> {
+    pub fn refactorize_device(&mut self, values: DeviceView<'_, T>) -> Result<(), FactorError> {
         self.current = false;
         self.shift = None;
         self.lanes.main().copy(values, &mut self.values)?;
@@ -137,14 +149,15 @@ impl DeviceFactor {
     }
 
     /// Enqueues the copy of the values of `A + σI`.
-    fn upload(&mut self, a: &SymmetricCsc<f64>, sigma: f64) -> Result<(), GpuError> {
+    fn upload(&mut self, a: &SymmetricCsc<T>, sigma: f64) -> Result<(), GpuError> {
         let stream = self.lanes.main();
         stream.synchronize()?; // the last upload has passed
         let staged = self.staged.as_mut_slice();
         staged.copy_from_slice(a.values());
         if sigma > 0.0 {
             for &diagonal in &a.pattern().col_ptr()[..a.n()] {
-                staged[diagonal as usize] += sigma;
+                let value = &mut staged[diagonal as usize];
+                *value = Scalar::from_f64(Scalar::to_f64(*value) + sigma);
             }
         }
         // SAFETY: `staged` is written only behind the wait above, and lives as long as the stream.
@@ -201,7 +214,7 @@ impl DeviceFactor {
     }
 
     /// Panels, and what update matrices left: places as the plan says.
-    pub fn arena(&self) -> DeviceView<'_, f64> {
+    pub fn arena(&self) -> DeviceView<'_, T> {
         self.arena.view()
     }
 
@@ -221,7 +234,7 @@ impl DeviceFactor {
     }
 }
 
-impl std::fmt::Debug for DeviceFactor {
+impl<T> std::fmt::Debug for DeviceFactor<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DeviceFactor")
             .field("gpu", &self.gpu)
@@ -232,7 +245,7 @@ impl std::fmt::Debug for DeviceFactor {
     }
 }
 
-fn other_pattern(symbolic: &SymbolicFactor, a: &SymmetricCsc<f64>) -> FactorError {
+fn other_pattern<T: Scalar>(symbolic: &SymbolicFactor, a: &SymmetricCsc<T>) -> FactorError {
     FactorError::Pattern {
         n: a.n(),
         nnz: a.pattern().nnz_lower(),

@@ -1,6 +1,7 @@
 //! The lists of a stage on the device, and how they are launched.
 
 use tamarack_gpu::dense::{Assembly, Entries, FirstBadPivot, Fronts, Pivots, SmallFronts};
+use tamarack_gpu::primitives::Real;
 use tamarack_gpu::{DeviceBuffer, DeviceViewMut, Event, Gpu, GpuError, Stream};
 
 use super::plan::Kind;
@@ -10,23 +11,23 @@ use super::work::{Group, StageWork};
 pub(super) const LANES: usize = 3;
 
 /// A stage, uploaded.
-pub(super) struct Stage {
-    assembly: Assembly,
-    entries: Entries,
-    pub lists: Vec<List>,
+pub(super) struct Stage<T> {
+    assembly: Assembly<T>,
+    entries: Entries<T>,
+    pub lists: Vec<List<T>>,
 }
 
 /// Fronts that are factorized alike.
-pub(super) struct List {
-    fronts: ListKind,
+pub(super) struct List<T> {
+    fronts: ListKind<T>,
     first_bad: FirstBadPivot,
     /// First pivot columns, elimination order.
     columns: Vec<u32>,
 }
 
-enum ListKind {
-    Small(SmallFronts),
-    Tiled(Fronts),
+enum ListKind<T> {
+    Small(SmallFronts<T>),
+    Tiled(Fronts<T>),
 }
 
 /// Streams that run beside each other, and the events that join them. The first is the main one.
@@ -69,7 +70,7 @@ impl Lanes {
     }
 }
 
-impl Stage {
+impl<T: Real> Stage<T> {
     pub fn new(gpu: &Gpu, stream: &Stream, work: &StageWork<'_>) -> Result<Self, GpuError> {
         let list = |group: &Group| List::new(gpu, stream, group);
         Ok(Self {
@@ -83,8 +84,8 @@ impl Stage {
     pub fn launch(
         &mut self,
         lanes: &Lanes,
-        arena: &mut DeviceBuffer<f64>,
-        values: &DeviceBuffer<f64>,
+        arena: &mut DeviceBuffer<T>,
+        values: &DeviceBuffer<T>,
         first_bad: &mut DeviceBuffer<u64>,
     ) -> Result<(), GpuError> {
         self.assembly.launch(lanes.main(), arena.view_mut())?;
@@ -103,7 +104,7 @@ impl Stage {
     }
 }
 
-impl List {
+impl<T: Real> List<T> {
     fn new(gpu: &Gpu, stream: &Stream, group: &Group) -> Result<Self, GpuError> {
         let fronts = match group.kind {
             Kind::Tiled(tile) => ListKind::Tiled(Fronts::new(gpu, stream, &group.fronts, tile)?),
@@ -118,7 +119,7 @@ impl List {
         })
     }
 
-    fn launch(&mut self, lane: &Stream, arena: DeviceViewMut<'_, f64>) -> Result<(), GpuError> {
+    fn launch(&mut self, lane: &Stream, arena: DeviceViewMut<'_, T>) -> Result<(), GpuError> {
         match &mut self.fronts {
             ListKind::Small(list) => list.launch(lane, arena),
             ListKind::Tiled(list) => list.launch(lane, arena),

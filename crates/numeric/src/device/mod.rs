@@ -15,5 +15,5 @@ mod plan;
 mod tests;
 mod work;
 
-pub use factor::DeviceFactor;
+pub use factor::{DeviceFactor, DeviceValue};
 pub use plan::{DeviceOptions, DevicePlan};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tamarack_gpu::GpuError;
 use tamarack_gpu::dense::{Front, FrontShape, Fronts, SmallFronts, Tile};
-use tamarack_plan::{FrontSizes, StagedPlan};
+use tamarack_plan::{FrontSizes, Precision, StagedPlan};
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::error::FactorError;
@@ -17,6 +17,8 @@ pub struct DeviceOptions {
     pub small_order: u32,
     /// From this order on fronts are cut into tiles of 128 instead of 64.
     pub large_order: u32,
+    /// Precision of the factor.
+    pub precision: Precision,
     /// Bundles of subtrees that are worked off one after the other: more take less memory and more time.
     pub waves: usize,
 }
@@ -26,6 +28,7 @@ impl Default for DeviceOptions {
         Self {
             small_order: 96,
             large_order: 6000,
+            precision: Precision::F64,
             waves: 1,
         }
     }
@@ -61,7 +64,7 @@ impl DevicePlan {
     ) -> Result<Self, FactorError> {
         for s in 0..symbolic.supernodes() {
             let (npiv, nupd) = (symbolic.npiv(s), symbolic.nupd(s));
-            FrontShape::new(npiv as u32, nupd as u32)?; // n is below 2^32
+            shape(options.precision, npiv, nupd)?;
         }
         let sizes = |npiv: usize, nupd: usize| sizes(options, npiv, nupd).unwrap_or_default();
         Ok(Self {
@@ -82,13 +85,27 @@ impl DevicePlan {
 
     /// Bytes of panels and update matrices on the device.
     pub fn arena_bytes(&self) -> u64 {
-        self.staged.arena_len() * size_of::<f64>() as u64
+        self.staged.arena_len() * self.options.precision.bytes() as u64
     }
 
     /// How the front of supernode `s` is factorized.
     pub(crate) fn kind(&self, s: usize) -> Kind {
         kind(
             &self.options,
+            self.symbolic().npiv(s),
+            self.symbolic().nupd(s),
+        )
+    }
+
+    /// Precision of the factor.
+    pub fn precision(&self) -> Precision {
+        self.options.precision
+    }
+
+    /// How the front of supernode `s` is kept.
+    pub(crate) fn shape(&self, s: usize) -> Result<FrontShape, GpuError> {
+        shape(
+            self.options.precision,
             self.symbolic().npiv(s),
             self.symbolic().nupd(s),
         )
@@ -105,7 +122,7 @@ impl DevicePlan {
             updates,
             panel,
             update: self.staged.update_start(s),
-            inverse: panel + FrontShape::new(pivots, updates)?.panel_len,
+            inverse: panel + self.shape(s)?.panel_len,
             fresh: children.map(|&c| symbolic.nupd(c as usize)).sum::<usize>() == 0,
         })
     }
@@ -125,9 +142,18 @@ fn kind(options: &DeviceOptions, npiv: usize, nupd: usize) -> Kind {
     }
 }
 
+fn shape(precision: Precision, npiv: usize, nupd: usize) -> Result<FrontShape, GpuError> {
+    // n is below 2^32
+    let (pivots, updates) = (npiv as u32, nupd as u32);
+    match precision {
+        Precision::F64 => FrontShape::of::<f64>(pivots, updates),
+        Precision::F32 => FrontShape::of::<f32>(pivots, updates),
+    }
+}
+
 /// A panel stands before the inverses of its diagonal tiles.
 fn sizes(options: &DeviceOptions, npiv: usize, nupd: usize) -> Result<FrontSizes, GpuError> {
-    let shape = FrontShape::new(npiv as u32, nupd as u32)?;
+    let shape = shape(options.precision, npiv, nupd)?;
     let inverse = match kind(options, npiv, nupd) {
         Kind::Tiled(tile) => Fronts::inverse_len(tile, npiv as u32),
         Kind::Sum | Kind::Small => 0,

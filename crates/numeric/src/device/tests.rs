@@ -5,15 +5,16 @@
 
 use std::sync::Arc;
 
+use tamarack_gpu::Gpu;
 use tamarack_gpu::dense::{Front, FrontShape, Parent, Placed};
-use tamarack_plan::{FactorPlan, Machine, PlanOptions};
+use tamarack_plan::{FactorPlan, Machine, PlanOptions, Precision};
 use tamarack_sparse::models::Model;
-use tamarack_sparse::{Permutation, SymmetricCsc};
+use tamarack_sparse::{Permutation, Scalar, SymmetricCsc};
 use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
 
 use super::plan::{DeviceOptions, DevicePlan};
 use super::work::StageWork;
-use crate::{Control, DeviceFactor, FactorError, FactorOptions, NumericFactor, Team};
+use crate::{Control, DeviceFactor, DeviceValue, FactorError, FactorOptions, NumericFactor, Team};
 
 /// A front's panel and update matrix as the kernels address them.
 struct Places {
@@ -24,9 +25,17 @@ struct Places {
     first_update: u32,
 }
 
+fn shape(precision: Precision, pivots: u32, updates: u32) -> FrontShape {
+    match precision {
+        Precision::F64 => FrontShape::of::<f64>(pivots, updates),
+        Precision::F32 => FrontShape::of::<f32>(pivots, updates),
+    }
+    .unwrap()
+}
+
 impl Places {
-    fn of(front: &Front) -> Self {
-        let shape = FrontShape::new(front.pivots, front.updates).unwrap();
+    fn of(front: &Front, precision: Precision) -> Self {
+        let shape = shape(precision, front.pivots, front.updates);
         Self {
             panel: Placed::packed(front.panel, shape.panel_height),
             update: Placed::packed(front.update, shape.update_height),
@@ -51,8 +60,8 @@ impl Places {
     }
 }
 
-fn assemble(arena: &mut [f64], parent: &Parent<'_>) {
-    let own = Places::of(&parent.front);
+fn assemble(arena: &mut [f64], parent: &Parent<'_>, precision: Precision) {
+    let own = Places::of(&parent.front, precision);
     let last = if parent.front.fresh {
         own.pivots
     } else {
@@ -65,7 +74,7 @@ fn assemble(arena: &mut [f64], parent: &Parent<'_>) {
     }
     for child in parent.children {
         let order = child.relative.len() as u32;
-        let height = FrontShape::new(0, order).unwrap().update_height;
+        let height = shape(precision, 0, order).update_height;
         let from = Placed::packed(child.update, height);
         for j in 0..order {
             for i in j..order {
@@ -77,8 +86,8 @@ fn assemble(arena: &mut [f64], parent: &Parent<'_>) {
 }
 
 /// Eliminates the pivots; the first that is not positive.
-fn eliminate(arena: &mut [f64], front: &Front) -> Option<u32> {
-    let own = Places::of(front);
+fn eliminate(arena: &mut [f64], front: &Front, precision: Precision) -> Option<u32> {
+    let own = Places::of(front, precision);
     if front.fresh {
         for j in own.pivots..own.order() {
             (j..own.order()).for_each(|i| arena[own.at(i, j)] = 0.0);
@@ -106,16 +115,20 @@ fn eliminate(arena: &mut [f64], front: &Front) -> Option<u32> {
 /// Carries out all stages; the arena, and the first bad pivot.
 fn carry_out(plan: &DevicePlan, values: &[f64]) -> (Vec<f64>, Option<u32>) {
     let mut arena = vec![f64::NAN; plan.staged().arena_len() as usize];
+    let precision = plan.precision();
     let mut first: Option<u32> = None;
     for k in 0..plan.staged().stages() {
         let work = StageWork::new(plan, k).unwrap();
-        work.parents().iter().for_each(|p| assemble(&mut arena, p));
+        let parents = work.parents();
+        parents
+            .iter()
+            .for_each(|p| assemble(&mut arena, p, precision));
         for (&to, &from) in work.to.iter().zip(&work.from) {
             arena[to as usize] += values[from as usize];
         }
         for group in &work.groups {
             for (front, column) in group.fronts.iter().zip(&group.columns) {
-                let bad = eliminate(&mut arena, front).map(|pivot| column + pivot);
+                let bad = eliminate(&mut arena, front, precision).map(|pivot| column + pivot);
                 first = first.into_iter().chain(bad).min();
             }
         }
@@ -128,7 +141,7 @@ fn difference(plan: &DevicePlan, arena: &[f64], host: &NumericFactor<f64>) -> f6
     let symbolic = plan.symbolic();
     let (mut most, mut norm) = (0.0_f64, 0.0_f64);
     for s in 0..symbolic.supernodes() {
-        let own = Places::of(&plan.front(s).unwrap());
+        let own = Places::of(&plan.front(s).unwrap(), plan.precision());
         let (layout, panel) = (host.plan().panel_layout(s), host.panel(s));
         for j in 0..own.pivots {
             for i in j..own.order() {
@@ -167,6 +180,7 @@ fn model(name: &str) -> SymmetricCsc<f64> {
 const SMALL: DeviceOptions = DeviceOptions {
     small_order: 24,
     large_order: 150,
+    precision: Precision::F64,
     waves: 1,
 };
 
@@ -179,6 +193,10 @@ fn the_lists_of_all_stages_make_the_factor() {
         for options in [
             SMALL,
             DeviceOptions { waves: 4, ..SMALL },
+            DeviceOptions {
+                precision: Precision::F32, // of the places alone
+                ..SMALL
+            },
             DeviceOptions::default(),
         ] {
             let plan = DevicePlan::new(symbolic.clone(), &options).unwrap();
@@ -224,48 +242,71 @@ fn a_device_makes_the_factor_of_the_host() {
     let Some(gpu) = tamarack_gpu::testing::gpu() else {
         return;
     };
-    let options = FactorOptions::default();
     for name in ["p2d5_23", "p3d7_9", "p3d7_20", "el3d_4", "circuit_700"] {
-        let mut a = model(name);
-        let symbolic = symbolic(&a);
-        let mut host = host(&symbolic, &a);
-        for device_options in [SMALL, DeviceOptions::default()] {
-            let plan = Arc::new(DevicePlan::new(symbolic.clone(), &device_options).unwrap());
-            let mut factor = DeviceFactor::factorize(plan.clone(), gpu, &a, &options).unwrap();
-            let first = factor.stream().to_host(factor.arena()).unwrap();
-            let off = difference(&plan, &first, &host);
-            assert!(off < 1e-11, "{name}: {off:e}");
+        compare_with_host::<f64>(gpu, name, 1e-11);
+        compare_with_host::<f32>(gpu, name, 1e-3);
+    }
+}
 
-            // another matrix between, that fails
-            let diagonal = a.pattern().col_ptr()[5] as usize;
-            let before = std::mem::replace(&mut a.values_mut()[diagonal], -1.0);
-            let of_host = host.refactorize(&a, &Control::default());
-            match (factor.refactorize(&a), of_host) {
-                (
-                    Err(FactorError::NotPositiveDefinite(got)),
-                    Err(FactorError::NotPositiveDefinite(want)),
-                ) => {
-                    assert_eq!((got.column, got.cause), (want.column, want.cause), "{name}");
-                    assert!((got.pivot - want.pivot).abs() < 1e-11 * want.pivot.abs());
+fn compare_with_host<T: DeviceValue>(gpu: &Gpu, name: &str, tolerance: f64) {
+    let wide = model(name);
+    let symbolic = symbolic(&wide);
+    let mut host = host(&symbolic, &wide);
+    let mut a: SymmetricCsc<T> = wide.cast();
+    let precision = T::PRECISION;
+    for options in [SMALL, DeviceOptions::default()] {
+        let options = DeviceOptions {
+            precision,
+            ..options
+        };
+        let plan = Arc::new(DevicePlan::new(symbolic.clone(), &options).unwrap());
+        let made = DeviceFactor::factorize(plan.clone(), gpu, &a, &FactorOptions::default());
+        let mut factor = made.unwrap();
+        let first = factor.stream().to_host(factor.arena()).unwrap();
+        let numbers: Vec<f64> = first.iter().map(|&x| Scalar::to_f64(x)).collect();
+        let off = difference(&plan, &numbers, &host);
+        assert!(off < tolerance, "{name}: {off:e}");
+
+        // another matrix between, that fails
+        fails_alike(&mut factor, &mut a, &mut host, tolerance);
+        host.refactorize(&wide, &Control::default()).unwrap();
+
+        for _ in 0..10 {
+            factor.refactorize(&a).unwrap();
+            let again = factor.stream().to_host(factor.arena()).unwrap();
+            for s in 0..symbolic.supernodes() {
+                let own = Places::of(&plan.front(s).unwrap(), precision);
+                for j in 0..own.pivots {
+                    let mut rows = j..own.order();
+                    let same = rows.all(|i| first[own.at(i, j)] == again[own.at(i, j)]);
+                    assert!(same, "{name}: bits differ");
                 }
-                other => panic!("{name}: {other:?}"),
-            }
-            assert!(!factor.is_current());
-            a.values_mut()[diagonal] = before;
-            host.refactorize(&a, &Control::default()).unwrap();
-
-            for _ in 0..10 {
-                factor.refactorize(&a).unwrap();
-                let again = factor.stream().to_host(factor.arena()).unwrap();
-                let same = (0..symbolic.supernodes()).all(|s| {
-                    let own = Places::of(&plan.front(s).unwrap());
-                    (0..own.pivots).all(|j| {
-                        let mut rows = j..own.order();
-                        rows.all(|i| first[own.at(i, j)].to_bits() == again[own.at(i, j)].to_bits())
-                    })
-                });
-                assert!(same, "{name}: bits differ");
             }
         }
     }
+}
+
+/// Both name the same column of a matrix that is not positive definite.
+fn fails_alike<T: DeviceValue>(
+    factor: &mut DeviceFactor<T>,
+    a: &mut SymmetricCsc<T>,
+    host: &mut NumericFactor<f64>,
+    tolerance: f64,
+) {
+    let diagonal = a.pattern().col_ptr()[5] as usize;
+    let minus_one = <T as Scalar>::from_f64(-1.0);
+    let before = std::mem::replace(&mut a.values_mut()[diagonal], minus_one);
+    let of_host = host.refactorize(&a.cast(), &Control::default());
+    match (factor.refactorize(a), of_host) {
+        (
+            Err(FactorError::NotPositiveDefinite(got)),
+            Err(FactorError::NotPositiveDefinite(want)),
+        ) => {
+            assert_eq!((got.column, got.cause), (want.column, want.cause));
+            assert!((got.pivot - want.pivot).abs() < tolerance * want.pivot.abs());
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(!factor.is_current());
+    a.values_mut()[diagonal] = before;
 }

@@ -1,7 +1,7 @@
 //! A stage as data: what is assembled from what, and which fronts are factorized how.
 
 use tamarack_gpu::GpuError;
-use tamarack_gpu::dense::{Child, Front, FrontShape, Parent, Placed, Tile};
+use tamarack_gpu::dense::{Child, Front, Parent, Placed, Tile};
 
 use super::plan::{DevicePlan, Kind};
 
@@ -87,7 +87,7 @@ impl<'a> StageWork<'a> {
 
     fn add_entries(&mut self, plan: &DevicePlan, s: usize, front: &Front) -> Result<(), GpuError> {
         let symbolic = plan.symbolic();
-        let shape = FrontShape::new(front.pivots, front.updates)?;
+        let shape = plan.shape(s)?;
         let panel = Placed::packed(front.panel, shape.panel_height);
         for (column, j) in (0..).zip(symbolic.columns(s)) {
             for (source, row) in symbolic.entries(j).iter() {
