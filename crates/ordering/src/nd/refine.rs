@@ -71,7 +71,7 @@ pub(crate) struct Refiner {
     moves: Vec<Move>,
     /// Vertices pulled into the separator, with their labels before.
     pulled: Vec<(u32, u32)>,
-    /// Separator vertices that do not touch both sides.
+    /// Separator vertices that may touch one side only.
     loose: Vec<u32>,
     /// Vertices that have left the separator in the passes of one refinement, some of them for good.
     pub(crate) left: Vec<u32>,
@@ -93,16 +93,13 @@ impl Refiner {
 
     /// Lets the separator's vertices that touch one side only join that side, whatever the balance.
     ///
-    /// In rounds, so that both sides grow into a thick separator at the same speed.
+    /// In rounds, so that both sides grow into a thick separator at the same speed. After the first
+    /// round only neighbors of those that just left can have come to touch a side: a round costs
+    /// what it moves.
     pub(crate) fn settle(&mut self, task: &mut Task<impl Board>) {
         self.left.clear();
         self.loose.clear();
-        for &v in task.separator.iter() {
-            let touched = touched_sides(task, v);
-            if !(touched[0] && touched[1]) {
-                self.loose.push(v);
-            }
-        }
+        self.loose.extend_from_slice(task.separator);
         while !self.loose.is_empty() {
             self.pulled.clear();
             for &v in &self.loose {
@@ -122,11 +119,15 @@ impl Refiner {
                     self.left.push(v);
                 }
             }
-            if self.left.len() == before {
-                break;
+            self.loose.clear();
+            for &v in &self.left[before..] {
+                let neighbors = task.graph.neighbors(v).iter();
+                let board = &task.board;
+                self.loose
+                    .extend(neighbors.filter(|&&u| board.side(u) == SEPARATOR));
             }
-            let board = &task.board;
-            self.loose.retain(|&v| board.side(v) == SEPARATOR);
+            self.loose.sort_unstable();
+            self.loose.dedup();
         }
         let board = &task.board;
         task.separator.retain(|&v| board.side(v) == SEPARATOR);

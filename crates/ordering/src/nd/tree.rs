@@ -327,18 +327,24 @@ impl Growing {
 
     /// Makes each of the nodes `lost`, which are divided no more, one piece again.
     fn merge(&mut self, graph: &Weighted, lost: &[u32]) {
+        let mut is_lost = vec![false; NODES];
+        for &t in lost {
+            is_lost[t as usize] = true;
+        }
+        // The highest of the lost nodes above each node, or the node itself.
+        let mut home: Vec<u32> = (0..NODES as u32).collect();
+        for t in 1..NODES {
+            let up = t / 2;
+            if is_lost[up] || home[up] as usize != up {
+                home[t] = home[up];
+            }
+        }
         for weight in &mut self.label_weights {
             *weight.get_mut() = 0;
         }
         for (label, &weight) in self.labels.iter_mut().zip(&graph.weights) {
             let label = label.get_mut();
-            let mut up = *label;
-            while up > 0 {
-                if lost.contains(&up) {
-                    *label = up;
-                }
-                up /= 2;
-            }
+            *label = home[*label as usize];
             *self.label_weights[*label as usize].get_mut() += u64::from(weight);
         }
     }
