@@ -5,10 +5,28 @@
 //! place that the seed decides, so that a mesh does not shrink in one direction only. Vertices left
 //! over are matched with another one that has the same best neighbor, which is what makes stars
 //! shrink. Time linear in the edges.
+//!
+//! A large graph is matched in blocks of consecutive vertices at the same time, each within itself, and
+//! what is left over by one thread; blocks do not depend on the number of threads. Contraction
+//! is a prefix sum, then lists block by block.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
 
 use crate::mindeg::NONE;
-use crate::nd::graph::Weighted;
+use crate::nd::buckets::{atomics, values};
+use crate::nd::graph::{Weighted, concatenated};
 use crate::nd::random::mix;
+
+/// Graphs with fewer vertices are coarsened by one thread, in one block.
+const LARGE: usize = 20_000;
+
+/// Blocks of a large graph: enough for 16 threads, and thicker than a few planes of a grid, as no
+/// edge between blocks is matched at first.
+const BLOCKS: usize = 32;
 
 /// Memory of the coarsening.
 #[derive(Default)]
@@ -19,7 +37,7 @@ pub(crate) struct Coarsener {
     /// First member of each coarse vertex.
     first: Vec<u32>,
     /// Where in the current list the edge to each coarse vertex stands, counted from the list's
-    /// start in `coarse.adjacency`; valid if that entry names the vertex.
+    /// start; valid if that entry names the vertex.
     slot: Vec<u32>,
 }
 
@@ -35,7 +53,20 @@ impl Coarsener {
         map: &mut Vec<u32>,
     ) {
         self.match_vertices(graph, heaviest, seed);
-        self.contract(graph, coarse, map);
+        self.number(graph.n(), map);
+        coarse.clear();
+        coarse.total = graph.total;
+        let contraction = Contraction {
+            graph,
+            mate: &self.mate,
+            first: &self.first,
+            map,
+        };
+        if graph.n() < LARGE {
+            contraction.write(0..self.first.len(), &mut self.slot, coarse);
+        } else {
+            contraction.write_in_blocks(coarse);
+        }
     }
 
     fn match_vertices(&mut self, graph: &Weighted, heaviest: u64, seed: u64) {
@@ -44,38 +75,41 @@ impl Coarsener {
         self.mate.clear();
         self.mate.resize(n, NONE);
         let salt = mix(seed) as u32 | 1;
-        let mut left_over = false;
-        for v in 0..n as u32 {
-            if self.mate[v as usize] != NONE {
-                continue;
-            }
-            match best_neighbor(graph, v, heaviest, salt, |u| self.mate[u as usize] == NONE) {
-                Some(u) => {
-                    self.mate[v as usize] = u;
-                    self.mate[u as usize] = v;
-                }
-                None => left_over = true,
-            }
+        let rating = Rating {
+            graph,
+            heaviest,
+            salt,
+        };
+        let block = if n < LARGE { n } else { n.div_ceil(BLOCKS) };
+        let blocks = self.mate.par_chunks_mut(block.max(1)).enumerate();
+        blocks.for_each(|(k, mate)| rating.match_block((k * block) as u32, mate));
+        if block < n {
+            rating.match_block(0, &mut self.mate);
         }
-        if left_over {
-            self.match_rest(graph, heaviest, salt);
+        if self.mate.contains(&NONE) {
+            self.match_rest(&rating);
         }
     }
 
     /// Matches those left over in pairs that hang on the same vertex.
-    fn match_rest(&mut self, graph: &Weighted, heaviest: u32, salt: u32) {
-        let n = graph.n();
+    fn match_rest(&mut self, rating: &Rating<'_>) {
+        let n = rating.graph.n();
+        let heaviest = rating.heaviest;
+        let unlimited = Rating {
+            heaviest: u32::MAX,
+            ..*rating
+        };
         self.waiting.clear();
         self.waiting.resize(n, NONE);
         for v in 0..n as u32 {
             if self.mate[v as usize] != NONE {
                 continue;
             }
-            let Some(hub) = best_neighbor(graph, v, u32::MAX, salt, |_| true) else {
+            let Some(hub) = unlimited.best_neighbor(v, |_| true) else {
                 continue;
             };
             let other = std::mem::replace(&mut self.waiting[hub as usize], v);
-            let weight = |x: u32| graph.weights[x as usize];
+            let weight = |x: u32| rating.graph.weights[x as usize];
             if other != NONE && weight(v).saturating_add(weight(other)) <= heaviest {
                 self.mate[v as usize] = other;
                 self.mate[other as usize] = v;
@@ -84,12 +118,15 @@ impl Coarsener {
         }
     }
 
-    /// Contracts matched pairs; coarse vertices keep the order of their first members.
-    fn contract(&mut self, graph: &Weighted, coarse: &mut Weighted, map: &mut Vec<u32>) {
-        let n = graph.n();
+    /// Numbers the coarse vertices in the order of their first members.
+    fn number(&mut self, n: usize, map: &mut Vec<u32>) {
+        self.first.clear();
+        if n >= LARGE {
+            self.number_in_blocks(n, map);
+            return;
+        }
         map.clear();
         map.resize(n, 0);
-        self.first.clear();
         for v in 0..n as u32 {
             let m = self.mate[v as usize];
             if m != NONE && m < v {
@@ -99,86 +136,166 @@ impl Coarsener {
                 self.first.push(v);
             }
         }
-        coarse.clear();
-        coarse.total = graph.total;
-        coarse.offsets.reserve(self.first.len());
-        coarse.weights.reserve(self.first.len());
-        self.slot.clear();
-        self.slot.resize(self.first.len(), 0);
-        for (c, &v) in self.first.iter().enumerate() {
-            let start = coarse.adjacency.len();
+    }
+
+    /// The same, block by block: first members are found, then both members of each pair numbered.
+    fn number_in_blocks(&mut self, n: usize, map: &mut Vec<u32>) {
+        let block = n.div_ceil(BLOCKS);
+        let mates = self.mate.par_chunks(block).enumerate();
+        let firsts: Vec<Vec<u32>> = mates
+            .map(|(k, mates)| {
+                let from = (k * block) as u32;
+                // `NONE` is larger than any vertex.
+                let vertices = (from..).zip(mates).filter(|&(v, &m)| m > v);
+                vertices.map(|(v, _)| v).collect()
+            })
+            .collect();
+        let lists: Vec<&[u32]> = firsts.iter().map(Vec::as_slice).collect();
+        self.first = concatenated(&lists);
+        let numbers = atomics(n);
+        let first = self.first.par_iter().enumerate().with_min_len(4096);
+        first.for_each(|(c, &v)| {
+            numbers[v as usize].store(c as u32, Relaxed);
             let m = self.mate[v as usize];
-            let mut weight = graph.weights[v as usize];
-            gather(graph, v, c as u32, map, start, coarse, &mut self.slot);
             if m != NONE {
-                weight += graph.weights[m as usize];
-                gather(graph, m, c as u32, map, start, coarse, &mut self.slot);
+                numbers[m as usize].store(c as u32, Relaxed);
             }
-            coarse.weights.push(weight);
-            coarse.offsets.push(coarse.adjacency.len() as u64);
-        }
+        });
+        *map = values(numbers);
     }
 }
 
-/// Adds the edges of `v` to the list of coarse vertex `c`, which begins at `start`.
-#[inline]
-fn gather(
-    graph: &Weighted,
-    v: u32,
-    c: u32,
-    map: &[u32],
-    start: usize,
-    coarse: &mut Weighted,
-    slot: &mut [u32],
-) {
-    let weights = graph.edge_weights(v);
-    for (k, &u) in graph.neighbors(v).iter().enumerate() {
-        let d = map[u as usize];
-        if d == c {
-            continue;
-        }
-        let w = weights.get(k).copied().unwrap_or(1);
-        let at = start + slot[d as usize] as usize;
-        if coarse.adjacency.get(at) == Some(&d) {
-            coarse.edge_weights[at] = coarse.edge_weights[at].saturating_add(w);
-        } else {
-            slot[d as usize] = (coarse.adjacency.len() - start) as u32;
-            coarse.adjacency.push(d);
-            coarse.edge_weights.push(w);
-        }
-    }
-}
-
-/// The neighbor of `v` with the best rating among those that are `free` and light enough.
-#[inline]
-fn best_neighbor(
-    graph: &Weighted,
-    v: u32,
+/// What a matching goes by.
+#[derive(Clone, Copy)]
+struct Rating<'a> {
+    graph: &'a Weighted,
     heaviest: u32,
     salt: u32,
-    free: impl Fn(u32) -> bool,
-) -> Option<u32> {
-    let list = graph.neighbors(v);
-    let room = heaviest.saturating_sub(graph.weights[v as usize]);
-    let weights = graph.edge_weights(v);
-    let hash = (v ^ salt.rotate_left(16)).wrapping_mul(0x9E37_79B1) ^ salt;
-    let hash = (hash ^ (hash >> 15)).wrapping_mul(0x85EB_CA6B);
-    let turn = ((u64::from(hash) * list.len() as u64) >> 32) as usize;
-    let (mut best, mut rating) = (None, 0.0f32);
-    for k in (turn..list.len()).chain(0..turn) {
-        let u = list[k];
-        if !free(u) {
-            continue;
-        }
-        let weight = graph.weights[u as usize];
-        if weight > room {
-            continue;
-        }
-        let w = weights.get(k).copied().unwrap_or(1) as f32;
-        let own = w * w / weight as f32;
-        if own > rating {
-            (best, rating) = (Some(u), own);
+}
+
+impl Rating<'_> {
+    /// Matches free vertices of a block with each other; `mate` is the block's, which begins at
+    /// vertex `from`.
+    fn match_block(&self, from: u32, mate: &mut [u32]) {
+        for k in 0..mate.len() {
+            if mate[k] != NONE {
+                continue;
+            }
+            let v = from + k as u32;
+            let free = |u: u32| mate.get(u.wrapping_sub(from) as usize) == Some(&NONE);
+            if let Some(u) = self.best_neighbor(v, free) {
+                mate[k] = u;
+                mate[(u - from) as usize] = v;
+            }
         }
     }
-    best
+
+    /// The neighbor of `v` with the best rating among those that are `free` and light enough.
+    #[inline]
+    fn best_neighbor(&self, v: u32, free: impl Fn(u32) -> bool) -> Option<u32> {
+        let (graph, salt) = (self.graph, self.salt);
+        let list = graph.neighbors(v);
+        let room = self.heaviest.saturating_sub(graph.weights[v as usize]);
+        let weights = graph.edge_weights(v);
+        let hash = (v ^ salt.rotate_left(16)).wrapping_mul(0x9E37_79B1) ^ salt;
+        let hash = (hash ^ (hash >> 15)).wrapping_mul(0x85EB_CA6B);
+        let turn = ((u64::from(hash) * list.len() as u64) >> 32) as usize;
+        let (mut best, mut rating) = (None, 0.0f32);
+        for range in [turn..list.len(), 0..turn] {
+            for k in range {
+                let u = list[k];
+                if !free(u) {
+                    continue;
+                }
+                let weight = graph.weights[u as usize];
+                if weight > room {
+                    continue;
+                }
+                let own = match weights.get(k) {
+                    Some(&w) => (w as f32) * (w as f32) / weight as f32,
+                    // Nothing is better than 1 here.
+                    None if weight == 1 => return Some(u),
+                    None => 1.0 / weight as f32,
+                };
+                if own > rating {
+                    (best, rating) = (Some(u), own);
+                }
+            }
+        }
+        best
+    }
+}
+
+/// A matching about to be contracted.
+struct Contraction<'a> {
+    graph: &'a Weighted,
+    mate: &'a [u32],
+    /// First member of each coarse vertex.
+    first: &'a [u32],
+    /// Coarse vertex of every vertex.
+    map: &'a [u32],
+}
+
+impl Contraction<'_> {
+    /// The coarse vertices in blocks, at the same time, then put together.
+    fn write_in_blocks(&self, coarse: &mut Weighted) {
+        let count = self.first.len();
+        let block = count.div_ceil(BLOCKS).max(1);
+        let slots: Mutex<Vec<Vec<u32>>> = Mutex::default();
+        let lock = || slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts: Vec<Weighted> = (0..count.div_ceil(block))
+            .into_par_iter()
+            .map(|k| {
+                let mut slot = lock().pop().unwrap_or_default();
+                let mut part = Weighted::default();
+                part.clear();
+                let range = k * block..count.min((k + 1) * block);
+                self.write(range, &mut slot, &mut part);
+                lock().push(slot);
+                part
+            })
+            .collect();
+        coarse.append(parts);
+    }
+
+    /// Appends a range of coarse vertices to `out`.
+    fn write(&self, range: Range<usize>, slot: &mut Vec<u32>, out: &mut Weighted) {
+        slot.resize(slot.len().max(self.first.len()), 0);
+        out.offsets.reserve(range.len());
+        out.weights.reserve(range.len());
+        for c in range {
+            let v = self.first[c];
+            let m = self.mate[v as usize];
+            let mut weight = self.graph.weights[v as usize];
+            let start = out.adjacency.len();
+            self.gather(v, c as u32, start, slot, out);
+            if m != NONE {
+                weight += self.graph.weights[m as usize];
+                self.gather(m, c as u32, start, slot, out);
+            }
+            out.weights.push(weight);
+            out.offsets.push(out.adjacency.len() as u64);
+        }
+    }
+
+    /// Adds the edges of `v` to the list of coarse vertex `c`, which begins at `start`.
+    #[inline]
+    fn gather(&self, v: u32, c: u32, start: usize, slot: &mut [u32], out: &mut Weighted) {
+        let weights = self.graph.edge_weights(v);
+        for (k, &u) in self.graph.neighbors(v).iter().enumerate() {
+            let d = self.map[u as usize];
+            if d == c {
+                continue;
+            }
+            let w = weights.get(k).copied().unwrap_or(1);
+            let at = start + slot[d as usize] as usize;
+            if out.adjacency.get(at) == Some(&d) {
+                out.edge_weights[at] = out.edge_weights[at].saturating_add(w);
+            } else {
+                slot[d as usize] = (out.adjacency.len() - start) as u32;
+                out.adjacency.push(d);
+                out.edge_weights.push(w);
+            }
+        }
+    }
 }

@@ -4,9 +4,16 @@
 //! are neighbors of each other, so that each vertex looks at its own list only; equal sums of hashed
 //! neighbors announce them, and lists are compared entry by entry before anything is merged.
 
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 use crate::graph::Graph;
 use crate::mindeg::NONE;
 use crate::nd::graph::Weighted;
+
+/// Parts of the compressed graph that are written at the same time.
+const BLOCKS: usize = 64;
 
 /// A graph whose twins are merged, and who they were.
 pub(crate) struct Compressed {
@@ -36,6 +43,9 @@ pub(crate) fn compress(graph: Graph, dense_limit: usize) -> Compressed {
 }
 
 /// The class of each vertex (`NONE`: dense), their number, and the dense vertices.
+///
+/// Twins are each other's neighbors and their relation is transitive, so that the first of a class
+/// is the first twin in the list of each: all vertices can look for it at the same time.
 fn classes(graph: &Graph, dense_limit: usize) -> (Vec<u32>, usize, Vec<u32>) {
     let n = graph.n();
     let spread = |v: u32| {
@@ -43,36 +53,36 @@ fn classes(graph: &Graph, dense_limit: usize) -> (Vec<u32>, usize, Vec<u32>) {
             .wrapping_mul(0x9E37_79B1)
             .rotate_left(11)
     };
-    let keys: Vec<u32> = (0..n as u32)
+    let vertices = || (0..n as u32).into_par_iter().with_min_len(4096);
+    let keys: Vec<u32> = vertices()
         .map(|v| {
             let list = graph.neighbors(v).iter();
             list.fold(spread(v), |sum, &u| sum.wrapping_add(spread(u)))
         })
         .collect();
-    let mut class = vec![NONE; n];
+    let first_twin = |v: u32| {
+        let own = keys[v as usize];
+        let before = graph.neighbors(v).iter().take_while(|&&u| u < v);
+        let mut alike = before.filter(|&&u| keys[u as usize] == own);
+        alike.find(|&&u| are_twins(graph, v, u)).map_or(v, |&u| u)
+    };
+    let mut class: Vec<u32> = vertices()
+        .map(|v| match graph.degree(v) > dense_limit {
+            true => NONE,
+            false => first_twin(v),
+        })
+        .collect();
     let mut dense = Vec::new();
     let mut count = 0u32;
-    for v in 0..n as u32 {
-        let list = graph.neighbors(v);
-        if list.len() > dense_limit {
-            dense.push(v);
-            continue;
+    for v in 0..n {
+        if class[v] == NONE {
+            dense.push(v as u32);
+        } else if class[v] as usize == v {
+            class[v] = count;
+            count += 1;
+        } else {
+            class[v] = class[class[v] as usize];
         }
-        if class[v as usize] != NONE {
-            continue;
-        }
-        class[v as usize] = count;
-        // Twins before `v` have had their turn.
-        let after = list.partition_point(|&u| u < v);
-        for &u in &list[after..] {
-            if keys[u as usize] == keys[v as usize]
-                && class[u as usize] == NONE
-                && are_twins(graph, v, u)
-            {
-                class[u as usize] = count;
-            }
-        }
-        count += 1;
     }
     (class, count as usize, dense)
 }
@@ -105,26 +115,46 @@ fn contract_classes(graph: &Graph, class: &[u32], count: usize, dense: Vec<u32>)
     let mut out = Weighted::default();
     out.clear();
     out.total = members.len() as u64;
-    let mut seen = next;
-    seen.fill(NONE);
-    for c in 0..count as u32 {
-        let own = member_ptr[c as usize] as usize..member_ptr[c as usize + 1] as usize;
-        out.weights.push(own.len() as u32);
-        seen[c as usize] = c;
-        // All members have the neighbors of the first.
-        for &u in graph.neighbors(members[own.start]) {
-            let d = class[u as usize];
-            if d != NONE && seen[d as usize] != c {
-                seen[d as usize] = c;
-                out.adjacency.push(d);
-            }
-        }
-        out.offsets.push(out.adjacency.len() as u64);
-    }
+    let block = count.div_ceil(BLOCKS).max(1);
+    let parts: Vec<Weighted> = (0..count.div_ceil(block))
+        .into_par_iter()
+        .map(|k| {
+            let range = k * block..count.min((k + 1) * block);
+            contract_range(graph, class, &member_ptr, &members, range)
+        })
+        .collect();
+    out.append(parts);
     Compressed {
         graph: out,
         member_ptr,
         members,
         dense,
     }
+}
+
+/// Some of the compressed vertices with their lists.
+fn contract_range(
+    graph: &Graph,
+    class: &[u32],
+    member_ptr: &[u32],
+    members: &[u32],
+    range: Range<usize>,
+) -> Weighted {
+    let mut part = Weighted::default();
+    part.clear();
+    let mut list: Vec<u32> = Vec::new();
+    for c in range {
+        let own = member_ptr[c] as usize..member_ptr[c + 1] as usize;
+        part.weights.push(own.len() as u32);
+        // All members have the neighbors of the first; twins among these stand for one.
+        let neighbors = graph.neighbors(members[own.start]).iter();
+        list.clear();
+        list.extend(neighbors.map(|&u| class[u as usize]));
+        list.sort_unstable();
+        list.dedup();
+        let others = list.iter().filter(|&&d| d != NONE && d != c as u32);
+        part.adjacency.extend(others);
+        part.offsets.push(part.adjacency.len() as u64);
+    }
+    part
 }

@@ -1,5 +1,7 @@
 //! Weighted graphs for multilevel methods.
 
+use rayon::prelude::*;
+
 use crate::graph::Graph;
 
 /// An undirected graph with weights; every edge is stored at both ends.
@@ -61,6 +63,29 @@ impl Weighted {
         self.total = 0;
     }
 
+    /// Gives back the memory that its lists do not need.
+    pub(crate) fn shrink(&mut self) {
+        self.adjacency.shrink_to_fit();
+        self.edge_weights.shrink_to_fit();
+    }
+
+    /// Appends `parts`, each of which has consecutive vertices and lists the neighbors by their
+    /// final numbers.
+    pub(crate) fn append(&mut self, parts: Vec<Weighted>) {
+        for part in &parts {
+            let before = self.offsets.last().copied().unwrap_or(0);
+            self.offsets
+                .extend(part.offsets[1..].iter().map(|&end| before + end));
+            self.weights.extend_from_slice(&part.weights);
+        }
+        let lists = |of: fn(&Weighted) -> &[u32]| -> Vec<u32> {
+            let lists: Vec<&[u32]> = parts.iter().map(of).collect();
+            concatenated(&lists)
+        };
+        self.adjacency = lists(|part| &part.adjacency);
+        self.edge_weights = lists(|part| &part.edge_weights);
+    }
+
     /// Makes `part` the subgraph on `vertices`; `place(u)` is the number in it of a vertex that
     /// belongs to it.
     pub(crate) fn extract(
@@ -91,4 +116,19 @@ impl Weighted {
             part.total += u64::from(weight);
         }
     }
+}
+
+/// The parts one after the other, copied at the same time.
+pub(crate) fn concatenated(parts: &[&[u32]]) -> Vec<u32> {
+    let mut whole = vec![0; parts.iter().map(|part| part.len()).sum()];
+    let mut rest = &mut whole[..];
+    let mut places = Vec::with_capacity(parts.len());
+    for part in parts {
+        let (place, after) = std::mem::take(&mut rest).split_at_mut(part.len());
+        places.push(place);
+        rest = after;
+    }
+    let pairs = places.into_par_iter().zip(parts);
+    pairs.for_each(|(place, part)| place.copy_from_slice(part));
+    whole
 }

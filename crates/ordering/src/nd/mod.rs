@@ -11,8 +11,10 @@
 
 mod bisect;
 mod board;
+mod buckets;
 mod coarsen;
 mod compress;
+mod divide;
 mod graph;
 mod heap;
 mod leaf;
@@ -24,13 +26,17 @@ mod refine;
 mod tests;
 mod tree;
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
 
 use crate::error::OrderingError;
 use crate::graph::Graph;
 use crate::mindeg::{AmdOptions, NONE};
 use bisect::{Bisector, Separation};
 use board::SEPARATOR;
+use buckets::{Counted, atomics, values};
 use compress::compress;
 use graph::Weighted;
 use leaf::LeafSpace;
@@ -110,11 +116,10 @@ impl Dissection<'_> {
             return self.dissect(graph, list, seed, &mut space);
         }
         let tree = self.tree(self.graph, seed);
-        let bounds = arrange(&tree, list);
-        let mut place = vec![0u32; n];
-        for (k, &v) in list.iter().enumerate() {
-            place[v as usize] = k as u32;
-        }
+        let (arranged, bounds) = arrange(&tree);
+        list.copy_from_slice(&arranged);
+        let place = places(&arranged, n);
+        drop(arranged);
         self.descend(&tree, &bounds, &place, 1, list, 0, seed)
     }
 
@@ -247,23 +252,24 @@ fn split(
     (parts, starts[1])
 }
 
-/// Puts `list` into the order of the tree: left, right, separator; returns where each node's
-/// subtree ends.
-fn arrange(tree: &Tree, list: &mut [u32]) -> Vec<u32> {
-    let mut count = vec![0u32; tree.divided.len()];
-    for &label in &tree.labels {
-        count[label as usize] += 1;
-    }
+/// The vertices in the order of the tree: left, right, separator; and where each node's subtree ends.
+fn arrange(tree: &Tree) -> (Vec<u32>, Vec<u32>) {
+    let labels = &tree.labels;
+    let counted = Counted::new(labels.len(), tree.divided.len(), |v| labels[v]);
+    let count = counted.totals();
     let mut ends = vec![0u32; count.len()];
-    let mut next = vec![0u32; count.len()];
+    let mut starts = vec![0u32; count.len()];
     let mut at = 0;
-    place_subtree(tree, &count, 1, &mut at, &mut next, &mut ends);
-    for (v, &label) in tree.labels.iter().enumerate() {
-        let slot = &mut next[label as usize];
-        list[*slot as usize] = v as u32;
-        *slot += 1;
-    }
-    ends
+    place_subtree(tree, &count, 1, &mut at, &mut starts, &mut ends);
+    (counted.sorted(starts, at as usize), ends)
+}
+
+/// Where in `list` each of its vertices stands; nothing of use for others of the vertices `0..n`.
+fn places(list: &[u32], n: usize) -> Vec<u32> {
+    let places = atomics(n);
+    let vertices = list.par_iter().enumerate().with_min_len(1 << 14);
+    vertices.for_each(|(k, &v)| places[v as usize].store(k as u32, Relaxed));
+    values(places)
 }
 
 fn place_subtree(

@@ -33,8 +33,8 @@ impl Default for NdOptions {
     fn default() -> Self {
         Self {
             seed: 0,
-            leaf: 150,
-            piece: 2000,
+            leaf: 200,
+            piece: 1000,
             starts: 2,
             tries: 3,
             coarsest: 80,

@@ -10,12 +10,14 @@
 //! Time linear in the edges. Nodes of one depth are independent of each other and run in parallel.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use crate::mindeg::NONE;
 use crate::nd::bisect::Level;
 use crate::nd::board::TreeNode;
+use crate::nd::buckets::{Counted, values};
 use crate::nd::coarsen::Coarsener;
 use crate::nd::graph::Weighted;
 use crate::nd::options::{FINE, THOROUGH};
@@ -26,11 +28,15 @@ use crate::nd::{Dissection, NdOptions, Space};
 
 /// Nodes of the tree have numbers below 2 to this power.
 const DEPTH: u32 = 16;
-const NODES: usize = 1 << DEPTH;
+pub(crate) const NODES: usize = 1 << DEPTH;
 
 /// A separator is given up if its cost is not below this share of that on the coarser level, where
 /// it was thicker: 0.9 gives 1 % less flops than 1.2, and 7-point grids 4 %.
 const PROGRESS: f64 = 0.9;
+
+/// No separator of more than so many times `options.piece` vertices is given up: bisecting them anew
+/// takes one thread long, and brings 1 to 2 % on 5- and 7-point grids only.
+const LARGEST_LOST: f64 = 48.0;
 
 /// Trees are compared on a level with at most the `SHARE`th part of the vertices.
 const SHARE: usize = 8;
@@ -44,16 +50,16 @@ pub(crate) struct Tree {
 }
 
 /// The tree on the way up.
-struct Growing {
+pub(crate) struct Growing {
     /// Node of each vertex of the current level.
-    labels: Vec<AtomicU32>,
+    pub(crate) labels: Vec<AtomicU32>,
     /// Weight of the vertices of each node.
-    label_weights: Vec<AtomicU64>,
+    pub(crate) label_weights: Vec<AtomicU64>,
     /// Numbers that the refinement keeps for vertices.
     slots: Vec<AtomicU32>,
-    divided: Vec<bool>,
+    pub(crate) divided: Vec<bool>,
     /// Pieces in which no good separator was found.
-    closed: Vec<bool>,
+    pub(crate) closed: Vec<bool>,
     /// Cost of each separator when it was last refined.
     costs: Vec<f64>,
 }
@@ -100,8 +106,9 @@ impl Dissection<'_> {
             levels.truncate(at + 1);
             self.raise(graph, &levels, at, &mut tree, seed);
         }
+        tree.divided.truncate(tree.nodes());
         Tree {
-            labels: tree.labels.into_iter().map(AtomicU32::into_inner).collect(),
+            labels: values(tree.labels),
             divided: tree.divided,
         }
     }
@@ -125,44 +132,17 @@ impl Dissection<'_> {
 
     /// Refines every separator, from the root down.
     fn refine_all(&self, graph: &Weighted, tree: &mut Growing) {
-        let mut separators: Vec<Vec<u32>> = vec![Vec::new(); NODES];
-        for (v, label) in tree.labels.iter().enumerate() {
-            let label = label.load(Relaxed) as usize;
-            if tree.divided[label] {
-                separators[label].push(v as u32);
-            }
+        let separators = tree.separators();
+        let mut refined = Vec::new();
+        if tree.divided[1] {
+            refined = self.refine_below(graph, tree, &separators, 1);
         }
         let mut lost = Vec::new();
-        for depth in 0..DEPTH {
-            let work: Vec<(u32, Vec<u32>)> = (1u32 << depth..2 << depth)
-                .filter(|&t| tree.divided[t as usize])
-                .map(|t| (t, std::mem::take(&mut separators[t as usize])))
-                .collect();
-            if work.is_empty() {
-                break;
-            }
-            let sums = subtree_weights(&tree.label_weights);
-            let shared = &*tree;
-            let refined: Vec<(u32, f64, Vec<u32>)> = (work.into_par_iter())
-                .map(|(t, separator)| {
-                    let mut space = self.take_space();
-                    let refined = self.refine_node(graph, shared, &sums, t, separator, &mut space);
-                    self.give_space(space);
-                    refined
-                })
-                .collect();
-            for (t, cost, left) in refined {
-                let before = std::mem::replace(&mut tree.costs[t as usize], cost);
-                if cost > PROGRESS * before {
-                    lost.push(t);
-                    tree.undivide(t);
-                }
-                for v in left {
-                    let label = tree.labels[v as usize].load(Relaxed) as usize;
-                    if tree.divided[label] {
-                        separators[label].push(v);
-                    }
-                }
+        for (t, cost) in refined {
+            tree.costs[t as usize] = cost;
+            if cost.is_infinite() {
+                lost.push(t);
+                tree.undivide(t);
             }
         }
         if !lost.is_empty() {
@@ -170,23 +150,60 @@ impl Dissection<'_> {
         }
     }
 
-    /// Refines the separator of node `t`; returns the node, its cost, and vertices that may have left
-    /// the separator.
+    /// Refines the separator of node `t`, then those below at the same time; returns the nodes with
+    /// their costs, which are infinite where the separator is to be given up.
+    fn refine_below(
+        &self,
+        graph: &Weighted,
+        tree: &Growing,
+        separators: &[Mutex<Vec<u32>>],
+        t: u32,
+    ) -> Vec<(u32, f64)> {
+        let mut space = self.take_space();
+        let lock = |t: usize| separators[t].lock().unwrap_or_else(PoisonError::into_inner);
+        let separator = std::mem::take(&mut *lock(t as usize));
+        let (total, cost) = self.refine_node(graph, tree, t, separator, &mut space);
+        let vertices = total as f64 * graph.n() as f64 / graph.total as f64;
+        let small = vertices < LARGEST_LOST * self.options.piece as f64;
+        if small && cost > PROGRESS * tree.costs[t as usize] {
+            self.give_space(space);
+            return vec![(t, f64::INFINITY)];
+        }
+        for &v in &space.bisector.refiner.left {
+            let label = tree.labels[v as usize].load(Relaxed) as usize;
+            if label != t as usize && tree.divided[label] {
+                lock(label).push(v);
+            }
+        }
+        self.give_space(space);
+        let below = |t: u32| match tree.divided[t as usize] {
+            true => self.refine_below(graph, tree, separators, t),
+            false => Vec::new(),
+        };
+        let (left, right) = rayon::join(|| below(2 * t), || below(2 * t + 1));
+        let mut refined = vec![(t, cost)];
+        refined.extend(left);
+        refined.extend(right);
+        refined
+    }
+
+    /// Refines the separator of node `t`; returns the weight of the subtree and the separator's cost.
+    /// Vertices that may have left the separator are in the refiner's list.
     fn refine_node(
         &self,
         graph: &Weighted,
         tree: &Growing,
-        sums: &[u64],
         t: u32,
         mut separator: Vec<u32>,
         space: &mut Space,
-    ) -> (u32, f64, Vec<u32>) {
+    ) -> (u64, f64) {
         separator.retain(|&v| tree.labels[v as usize].load(Relaxed) == t);
         separator.sort_unstable();
         separator.dedup();
         let own = tree.label_weights[t as usize].load(Relaxed);
-        let mut weight = [sums[2 * t as usize], sums[2 * t as usize + 1], own];
-        let goal = self.options.goal(weight.iter().sum());
+        let mut weight = [tree.weight_below(2 * t), tree.weight_below(2 * t + 1), own];
+        let total = weight.iter().sum();
+        let goal = self.options.goal(total);
         let mut task = Task {
             graph,
             board: TreeNode {
@@ -205,64 +222,7 @@ impl Dissection<'_> {
         let small = 4 * graph.n() < tree.slots.len();
         let patience = if small { THOROUGH } else { FINE };
         refiner.refine(&mut task, patience);
-        (t, goal.cost(&weight), std::mem::take(&mut refiner.left))
-    }
-
-    /// Bisects pieces until all have less than `options.piece` vertices on this level.
-    fn divide(&self, graph: &Weighted, tree: &mut Growing, seed: u64) {
-        let mut place = Vec::new();
-        loop {
-            let large = tree.large_pieces(self.options.piece, graph.n(), &mut place);
-            if large.is_empty() {
-                return;
-            }
-            let found: Vec<(u32, bool)> = (large.par_iter())
-                .map(|(t, list)| {
-                    let mut space = self.take_space();
-                    let found = self.divide_piece(graph, tree, *t, list, &place, seed, &mut space);
-                    self.give_space(space);
-                    (*t, found)
-                })
-                .collect();
-            for (t, found) in found {
-                tree.divided[t as usize] = found;
-                tree.closed[t as usize] = !found;
-            }
-        }
-    }
-
-    /// Bisects piece `t`, whose vertices are `list`; whether that was worth it.
-    #[allow(clippy::too_many_arguments)]
-    fn divide_piece(
-        &self,
-        graph: &Weighted,
-        tree: &Growing,
-        t: u32,
-        list: &[u32],
-        place: &[u32],
-        seed: u64,
-        space: &mut Space,
-    ) -> bool {
-        let mut part = space.graphs.pop().unwrap_or_default();
-        graph.extract(&mut part, list, |u| {
-            let own = tree.labels[u as usize].load(Relaxed) == t;
-            own.then(|| place[u as usize])
-        });
-        let seed = mix(seed ^ u64::from(t));
-        let separation = space.bisector.bisect(&part, self.options, THOROUGH, seed);
-        space.graphs.push(part);
-        let worth = self.options.is_worth(&separation.weight);
-        if worth {
-            let labels = [2 * t, 2 * t + 1, t];
-            for (&v, &side) in list.iter().zip(&separation.side) {
-                tree.labels[v as usize].store(labels[side as usize], Relaxed);
-            }
-            for (label, weight) in labels.into_iter().zip(separation.weight) {
-                tree.label_weights[label as usize].store(weight, Relaxed);
-            }
-        }
-        space.bisector.recycle(separation);
-        worth
+        (total, goal.cost(&weight))
     }
 }
 
@@ -284,35 +244,42 @@ impl Growing {
         tree
     }
 
-    /// The undivided nodes of at least `least` vertices, with their vertices; `place` gets the position
-    /// of each of these in its list.
-    fn large_pieces(&self, least: usize, n: usize, place: &mut Vec<u32>) -> Vec<(u32, Vec<u32>)> {
-        let mut count = vec![0u32; NODES];
-        for label in &self.labels {
-            count[label.load(Relaxed) as usize] += 1;
+    /// Nodes beyond which no vertex has a label.
+    pub(crate) fn nodes(&self) -> usize {
+        let last = self.divided.iter().rposition(|&divided| divided);
+        2 * last.unwrap_or(0) + 2
+    }
+
+    /// Weight of the subtree of node `t`.
+    fn weight_below(&self, t: u32) -> u64 {
+        let own = self.label_weights[t as usize].load(Relaxed);
+        if !self.divided[t as usize] {
+            return own;
         }
-        let mut index = vec![NONE; NODES];
-        let mut pieces = Vec::new();
-        // The last row of the tree has no children.
-        for t in 1..NODES / 2 {
-            if count[t] as usize >= least && !self.divided[t] && !self.closed[t] {
-                index[t] = pieces.len() as u32;
-                pieces.push((t as u32, Vec::with_capacity(count[t] as usize)));
-            }
+        own + self.weight_below(2 * t) + self.weight_below(2 * t + 1)
+    }
+
+    /// The vertices of the separator of each node.
+    fn separators(&self) -> Vec<Mutex<Vec<u32>>> {
+        let labels = &self.labels;
+        let label = |v: usize| labels[v].load(Relaxed);
+        let counted = Counted::new(labels.len(), self.nodes(), label);
+        let totals = counted.totals();
+        let mut starts = vec![NONE; totals.len()];
+        let mut end = 0;
+        for (t, start) in starts.iter_mut().enumerate().filter(|s| self.divided[s.0]) {
+            *start = end;
+            end += totals[t];
         }
-        if pieces.is_empty() {
-            return pieces;
-        }
-        place.resize(n, 0);
-        for (v, label) in self.labels.iter().enumerate() {
-            let k = index[label.load(Relaxed) as usize];
-            if k != NONE {
-                let list = &mut pieces[k as usize].1;
-                place[v] = list.len() as u32;
-                list.push(v as u32);
-            }
-        }
-        pieces
+        let sorted = counted.sorted(starts, end as usize);
+        let mut rest = &sorted[..];
+        let lists = totals.iter().enumerate().map(|(t, &count)| {
+            let count = if self.divided[t] { count as usize } else { 0 };
+            let (own, after) = rest.split_at(count);
+            rest = after;
+            Mutex::new(own.to_vec())
+        });
+        lists.collect()
     }
 
     /// Forgets that `t` and the nodes below are divided.
@@ -350,15 +317,6 @@ impl Growing {
     }
 }
 
-/// Weight of the whole subtree of each node.
-fn subtree_weights(own: &[AtomicU64]) -> Vec<u64> {
-    let mut sums: Vec<u64> = own.iter().map(|w| w.load(Relaxed)).collect();
-    for t in (2..sums.len()).rev() {
-        sums[t / 2] += sums[t];
-    }
-    sums
-}
-
 /// Coarser and coarser graphs, down to less than `2 options.piece` vertices.
 fn hierarchy(graph: &Weighted, options: &NdOptions, seed: u64) -> Vec<Level> {
     let mut coarsener = Coarsener::default();
@@ -375,8 +333,7 @@ fn hierarchy(graph: &Weighted, options: &NdOptions, seed: u64) -> Vec<Level> {
         if next.graph.n() as f64 > 0.95 * last.n() as f64 {
             return levels;
         }
-        next.graph.adjacency.shrink_to_fit();
-        next.graph.edge_weights.shrink_to_fit();
+        next.graph.shrink();
         levels.push(next);
     }
 }
