@@ -11,7 +11,7 @@
 //! | [`Products`] | `C ← βC ± A Bᵀ`; SYRK into packed block columns |
 //! | [`Fronts`] | partial Cholesky of fronts of any size, all in one launch |
 //! | [`SmallFronts`] | partial Cholesky of fronts that fit into shared memory, one block each |
-//! | [`PanelSolves`] | forward and backward substitution with the panels of fronts |
+//! | [`SmallSolves`], [`PanelSolves`] | forward and backward substitution with the panels of fronts |
 //! | [`Assembly`] | fronts from the update matrices of their children: extend-add |
 //! | [`Entries`] | entries of a sparse matrix, added to their places |
 //! | [`FirstBadPivot`] | the first bad pivot of several lists of fronts |
@@ -36,7 +36,9 @@ pub use layout::{BLOCK, Placed, grain};
 pub use order::Tile;
 pub use product::{Product, Products};
 pub use small::SmallFronts;
-pub use solve::{PanelSolves, RightHandSides};
+pub use solve::{
+    PanelSolves, RHS_GROUP, SmallSolves, SolveChild, SolveFront, SolveOrder, SolveSpace,
+};
 pub use status::{FirstBadPivot, Pivots};
 
 use crate::GpuError;

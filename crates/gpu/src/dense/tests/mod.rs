@@ -3,23 +3,22 @@
 mod assemble;
 mod front;
 mod product;
-mod solve;
 
 use super::{Placed, Real};
 use crate::{DeviceBuffer, Gpu, Stream};
 
 /// Numbers in −1..1 from a seed (Marsaglia 2003).
-struct Random(u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> f64 {
+    pub fn next(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
     }
 
-    fn fill(&mut self, n: u64) -> Vec<f64> {
+    pub fn fill(&mut self, n: u64) -> Vec<f64> {
         (0..n).map(|_| self.next()).collect()
     }
 

@@ -1,0 +1,357 @@
+// Substitution with the panels of fronts of any size: gather, solve and write in one launch for many fronts.
+//
+// Shapes: front: a panel and the inverses V = L^-T of its diagonal tiles, of which the TILE x TILE blocks on the diagonal
+//         are used; x: n entries in elimination order, updates: the fronts' vectors of updates, both interleaved
+//         (solve.cuh). Forward: v = [x at the pivots; 0] + the children's updates, y = L11^-1 v1 to x, v2 - L21 y to the
+//         front's updates. Backward: x1 <- L11^-T (x1 - L21^T x2), x2 = x at the rows.
+// Grid:   one block for each task and group of right-hand sides. Forward: a task is TILE rows of a front. Backward: TILE
+//         pivots, all rows below, or CHUNK update rows for TILE pivots. Blocks draw tickets; lists are such that a
+//         task stands behind those it waits for.
+// Shared: 64 rows, an inverse, and eight warps' partial sums.
+// Mail:   solved tiles are handed on as letters, in which every half of a number carries the launch's number: who waits looks
+//         at the numbers themselves, and no fence stands between. Tickets and the launch's number look after
+//         themselves: nothing is cleared between launches.
+// Order:  fixed: a warp sums the same eight of every 64 columns (forward) or rows (backward), in the order of the tiles; then
+//         the warps are summed. Bits repeat, and do not depend on the number of right-hand sides.
+// Ref:    the inverses make the solve of a diagonal tile a product. Letters: the protocol LL of NCCL.
+#include "dense/copy.cuh"
+#include "dense/solve.cuh"
+
+#define TILE 64u
+#define WARPS 8u
+#define CHUNK 256u // update rows of a task, backward
+#define FORWARD_PITCH 72u  // between columns of an inverse: read by rows and
+#define BACKWARD_PITCH 68u // by columns without bank conflicts
+
+struct SolveTask {
+    u32 front;
+    u16 tile, chunk;
+};
+
+struct Tasks {
+    Vectors vectors;
+    const SolveFront *fronts;
+    const u32 *index;
+    const SolveTask *tasks;
+    uint4 *mail;
+    u64 mail_rows;    // for each right-hand side
+    u32 *state;       // ticket, blocks that are done, launches
+    u32 inverse_tile; // of the inverses as they are stored: 64 or 128
+    u32 unused;
+};
+
+// A task of a group of right-hand sides.
+template <class T> struct Drawn {
+    SolveFront f;
+    Group x;
+    SolveTask task;
+    uint4 *mail;
+    u32 flag; // the launch's number
+
+    // This block's task. Tickets begin again after the last.
+    __device__ static Drawn draw(const Tasks &s) {
+        __shared__ u32 drawn[2];
+        if (threadIdx.x == 0) {
+            drawn[0] = atomicInc(s.state, gridDim.x - 1);
+            drawn[1] = *(volatile u32 *)(s.state + 2) + 1;
+        }
+        __syncthreads();
+        const u32 groups = s.vectors.groups, group = drawn[0] % groups;
+        const SolveTask task = s.tasks[drawn[0] / groups];
+        const SolveFront f = s.fronts[task.front];
+        return {f, group_of(s.vectors, group), task, s.mail + RHS * (s.mail_rows * group), drawn[1]};
+    }
+    // The last block gives the next launch another number.
+    __device__ static void done(const Tasks &s, u32 flag) {
+        if (threadIdx.x == 0 && atomicInc(s.state + 1, gridDim.x - 1) == gridDim.x - 1) *(volatile u32 *)(s.state + 2) = flag;
+    }
+    __device__ uint4 *letter(u32 row, u32 r) const { return mail + (f.mail + row) * x.width + r; }
+};
+
+__device__ __forceinline__ uint4 peek(const uint4 *p) {
+    uint4 v;
+    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p) : "memory");
+    return v;
+}
+
+__device__ __forceinline__ void post(uint4 *p, f64 value, u32 flag) {
+    asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(p), "r"(__double2loint(value)), "r"(flag), "r"(__double2hiint(value)) : "memory");
+}
+
+// The number in a letter that was first seen as `seen`: waits until it has come. Who is in no hurry looks less often.
+__device__ __forceinline__ f64 receive(const uint4 *p, uint4 seen, u32 flag, bool wanted, bool hurry) {
+    while (wanted && (seen.y != flag || seen.w != flag)) {
+        if (!hurry) __nanosleep(100);
+        seen = peek(p);
+    }
+    return wanted ? __hiloint2double(seen.z, seen.x) : 0;
+}
+
+// 64 rows x 64 columns of a panel as a warp holds its eighth: columns 8 warp .. (forward) or rows 8 warp .. (backward).
+template <class T> struct Slab {
+    Pair<T> part[4][2];
+
+    __device__ void multiply_forward(f64 (&c)[4][4], f64 b0, f64 b1) const {
+#pragma unroll
+        for (u32 m = 0; m < 4; m++) multiply(c[m], part[m][0], part[m][1], b0, b1);
+    }
+    __device__ void multiply_backward(f64 (&c)[4][4], f64 b0, f64 b1) const {
+#pragma unroll
+        for (u32 m = 0; m < 4; m++) multiply_transposed(c[m], part[m][0], part[m][1], b0, b1);
+    }
+};
+
+// Where a thread stands: lane 4 g + t of its warp.
+struct Place {
+    u32 warp, g, t;
+    __device__ Place() : warp(threadIdx.x / 32), g(threadIdx.x % 32 / 4), t(threadIdx.x % 4) {}
+};
+
+// Starts the copy of the inverse of 64 x 64 diagonal tile `tile`, of which `columns` are there, zero behind them.
+template <class T> __device__ __forceinline__ void fetch_inverse(T *to, u32 pitch, const T *from, u32 stored, u32 tile, u32 columns) {
+    const u32 ratio = stored / TILE, inner = tile % ratio * TILE;
+    from += (u64)(tile / ratio) * stored * stored + inner * (stored + 1);
+    constexpr u32 GRAIN = Number<T>::GRAIN;
+    for (u32 e = threadIdx.x; e < TILE * TILE / GRAIN; e += WARPS * 32) {
+        const u32 i = e % (TILE / GRAIN) * GRAIN, j = e / (TILE / GRAIN);
+        copy16(shared_address(to + j * pitch + i), from + (j < columns ? j * stored + i : 0), j < columns ? 16 : 0);
+    }
+    commit_copies();
+}
+
+// Adds up the warps' parts of entry e = row width + r.
+__device__ __forceinline__ f64 sum_warps(const f64 *sums, u32 width, u32 e) {
+    f64 sum = 0;
+#pragma unroll
+    for (u32 w = 0; w < WARPS; w++) sum += sums[w * TILE * width + e];
+    return sum;
+}
+
+template <class T> __device__ __forceinline__ void forward(const Tasks &s, const T *arena) {
+    extern __shared__ f64 shared[];
+    f64 *v = shared, *sums = v + TILE * RHS;
+    T *inverse = (T *)(sums + WARPS * TILE * RHS);
+    const Drawn<T> d = Drawn<T>::draw(s);
+    const SolveFront &f = d.f;
+    const Place at;
+    const u32 width = d.x.width, before = ceil_div(f.pivots, TILE), tile = d.task.tile, steps = smaller(tile, before);
+    const bool pivot = tile < before;
+    const u32 i0 = pivot ? tile * TILE : (tile - before) * TILE; // among the pivots, or the update rows
+    const u32 rows = smaller(TILE, (pivot ? f.pivots : f.updates) - i0);
+    const u32 stored = (pivot ? i0 : f.first_update + i0) + 2 * at.g; // this lane's rows in the panel: 16 m further on
+    const Layout layout = {f.panel_rows, NB};
+    const T *panel = arena + f.panel;
+
+    auto load = [&](u32 p, Slab<T> &slab, uint4 (&seen)[2]) {
+        const u32 column = p * TILE + 8 * at.warp + at.t;
+        const T *l = panel + layout.at(stored, column);
+        const u64 four = 4 * (u64)layout.height(p * TILE / NB);
+#pragma unroll
+        for (u32 h = 0; h < 2; h++) {
+#pragma unroll
+            for (u32 m = 0; m < 4; m++) {
+                slab.part[m][h] = 2 * at.g + 16 * m < rows && column + 4 * h < f.pivots ? load_pair(l + 16 * m + h * four) : Pair<T>{0, 0};
+            }
+            if (at.g < width && column + 4 * h < f.pivots) seen[h] = peek(d.letter(column + 4 * h, at.g));
+        }
+    };
+    Slab<T> next;
+    uint4 seen[2] = {};
+    if (steps > 0) load(0, next, seen);
+    if (pivot) fetch_inverse(inverse, FORWARD_PITCH, arena + f.inverse, s.inverse_tile, tile, rows);
+    for (u32 e = threadIdx.x; e < TILE * width; e += WARPS * 32) { // whole warps
+        const u32 row = e / width, r = e - row * width;
+        const bool there = row < rows;
+        const f64 own = pivot && there ? d.x.x[((u64)f.column + i0) * width + e] : 0;
+        v[e] = own + gathered(f, s.index, d.x, i0 + row + (pivot ? 0 : f.pivots), r, there);
+    }
+    f64 c[4][4] = {};
+    for (u32 p = 0; p < steps; p++) {
+        const Slab<T> slab = next;
+        const uint4 had[2] = {seen[0], seen[1]};
+        if (p + 1 < steps) load(p + 1, next, seen);
+        f64 b[2];
+#pragma unroll
+        for (u32 h = 0; h < 2; h++) {
+            const u32 column = p * TILE + 8 * at.warp + at.t + 4 * h;
+            b[h] = receive(d.letter(column, at.g), had[h], d.flag, at.g < width && column < f.pivots, p + 1 == tile);
+        }
+        __syncwarp();
+        slab.multiply_forward(c, b[0], b[1]);
+    }
+    auto leave = [&](const f64 (&c)[4][4]) {
+#pragma unroll
+        for (u32 m = 0; m < 4; m++) {
+            f64 *to = sums + (at.warp * TILE + 16 * m + 2 * at.g) * width;
+            put_row(to, at.t, width, c[m][0], c[m][1]);
+            put_row(to + width, at.t, width, c[m][2], c[m][3]);
+        }
+    };
+    leave(c);
+    __syncthreads();
+    for (u32 e = threadIdx.x; e < TILE * width; e += WARPS * 32) {
+        const f64 left = v[e] - sum_warps(sums, width, e);
+        if (pivot) v[e] = left;
+        else if (e < rows * width) d.x.updates[((u64)f.update + i0) * width + e] = left;
+    }
+    if (pivot) {
+        wait_copies<0>();
+        __syncthreads();
+        // y <- V^T y
+        const u32 k = 8 * at.warp + 2 * at.t;
+        const f64 b0 = at.g < width && k < rows ? v[k * width + at.g] : 0;
+        const f64 b1 = at.g < width && k + 1 < rows ? v[(k + 1) * width + at.g] : 0;
+        f64 y[4][4] = {};
+#pragma unroll
+        for (u32 m = 0; m < 4; m++) {
+            const T *p = inverse + (16 * m + at.g) * FORWARD_PITCH + k, *q = p + 8 * FORWARD_PITCH;
+            multiply_transposed(y[m], Pair<T>{p[0], p[1]}, Pair<T>{q[0], q[1]}, b0, b1);
+            f64 *to = sums + (at.warp * TILE + 16 * m + at.g) * width;
+            put_row(to, at.t, width, y[m][0], y[m][1]);
+            put_row(to + 8 * width, at.t, width, y[m][2], y[m][3]);
+        }
+        __syncthreads();
+        for (u32 e = threadIdx.x; e < rows * width; e += WARPS * 32) {
+            const f64 value = sum_warps(sums, width, e);
+            post(d.letter(i0, 0) + e, value, d.flag);
+            d.x.x[((u64)f.column + i0) * width + e] = value;
+        }
+    }
+    Drawn<T>::done(s, d.flag);
+}
+
+template <class T> __device__ __forceinline__ void backward(const Tasks &s, const T *arena) {
+    extern __shared__ f64 shared[];
+    f64 *v = shared, *sums = v + TILE * RHS, *x2 = sums; // CHUNK rows, until there are sums
+    T *inverse = (T *)(sums + WARPS * TILE * RHS);
+    const Drawn<T> d = Drawn<T>::draw(s);
+    const SolveFront &f = d.f;
+    const Place at;
+    const u32 width = d.x.width, tiles = ceil_div(f.pivots, TILE), tile = d.task.tile, chunk = d.task.chunk;
+    const bool piece = chunk < f.chunks; // of the update rows, rather than all that is left
+    const u32 j0 = tile * TILE, columns = smaller(TILE, f.pivots - j0), lane_row = 8 * at.warp + 2 * at.t;
+    const Layout layout = {f.panel_rows, NB};
+    const T *l = arena + f.panel + layout.at(0, j0 + at.g);
+    const u64 eight = 8 * (u64)layout.height(j0 / NB);
+    const u32 u0 = piece ? chunk * CHUNK : 0, u1 = piece || f.chunks == 0 ? smaller(f.updates, u0 + CHUNK) : 0; // update rows taken here
+
+    // rows `stored` .. of the panel, of which `rows` are there
+    auto load = [&](u32 stored, u32 rows, Slab<T> &slab) {
+        const T *from = l + stored + lane_row;
+#pragma unroll
+        for (u32 m = 0; m < 4; m++) {
+#pragma unroll
+            for (u32 h = 0; h < 2; h++) {
+                Pair<T> &p = slab.part[m][h];
+                p = lane_row < rows && 16 * m + 8 * h + at.g < columns ? load_pair(from + (2 * m + h) * eight) : Pair<T>{0, 0};
+                if (lane_row + 1 >= rows) p.y = 0; // not a number, maybe
+            }
+        }
+    };
+    // tile i of the pivots, and what has come of its x
+    auto load_pivots = [&](u32 i, Slab<T> &slab, uint4 (&seen)[2]) {
+        load(i * TILE, smaller(TILE, f.pivots - i * TILE), slab);
+#pragma unroll
+        for (u32 h = 0; h < 2; h++) {
+            const u32 row = i * TILE + lane_row + h;
+            if (at.g < width && row < f.pivots) seen[h] = peek(d.letter(row, at.g));
+        }
+    };
+    auto load_updates = [&](u32 u, Slab<T> &slab) { load(f.first_update + u, smaller(TILE, u1 - u), slab); };
+    Slab<T> next;
+    uint4 seen[2] = {};
+    const bool waits = !piece && tile + 1 < tiles; // for later pivots
+    if (u0 < u1) load_updates(u0, next);
+    else if (waits) load_pivots(tiles - 1, next, seen);
+    if (!piece) fetch_inverse(inverse, BACKWARD_PITCH, arena + f.inverse, s.inverse_tile, tile, columns);
+
+    f64 c[4][4] = {};
+    if (u0 < u1) {
+        const u32 *rows = s.index + f.rows + u0;
+        for (u32 e = threadIdx.x; e < CHUNK * width; e += WARPS * 32) {
+            const u32 row = e / width, r = e - row * width;
+            x2[e] = row < u1 - u0 ? d.x.x[(u64)rows[row] * width + r] : 0;
+        }
+        __syncthreads();
+        for (u32 u = u0; u < u1; u += TILE) {
+            const Slab<T> slab = next;
+            if (u + TILE < u1) load_updates(u + TILE, next);
+            else if (waits) load_pivots(tiles - 1, next, seen);
+            const f64 *in = x2 + (u - u0 + lane_row) * width + at.g;
+            slab.multiply_backward(c, at.g < width ? in[0] : 0, at.g < width ? in[width] : 0);
+        }
+        __syncthreads(); // x2 makes room for sums
+    }
+    auto letters = [&](u32 chunk) { return d.letter(f.pivots + (tile * f.chunks + chunk) * TILE, 0); }; // what a chunk gives to this tile
+    if (!piece) {
+        for (u32 e = threadIdx.x; e < TILE * width; e += WARPS * 32) {
+            const bool there = e < columns * width;
+            f64 left = there ? d.x.x[((u64)f.column + j0) * width + e] : 0;
+            for (u32 first = 0; first < f.chunks; first += 4) {
+                uint4 came[4];
+#pragma unroll
+                for (u32 k = 0; k < 4; k++) {
+                    if (first + k < f.chunks) came[k] = peek(letters(first + k) + e);
+                }
+#pragma unroll
+                for (u32 k = 0; k < 4; k++) {
+                    if (first + k < f.chunks) left -= receive(letters(first + k) + e, came[k], d.flag, there, !waits);
+                }
+            }
+            v[e] = left;
+        }
+        for (u32 i = tiles - 1; i > tile; i--) {
+            const Slab<T> slab = next;
+            const uint4 had[2] = {seen[0], seen[1]};
+            if (i - 1 > tile) load_pivots(i - 1, next, seen);
+            f64 b[2];
+#pragma unroll
+            for (u32 h = 0; h < 2; h++) {
+                const u32 row = i * TILE + lane_row + h;
+                b[h] = receive(d.letter(row, at.g), had[h], d.flag, at.g < width && row < f.pivots, i == tile + 1);
+            }
+            __syncwarp();
+            slab.multiply_backward(c, b[0], b[1]);
+        }
+    }
+#pragma unroll
+    for (u32 m = 0; m < 4; m++) {
+        f64 *to = sums + (at.warp * TILE + 16 * m + at.g) * width;
+        put_row(to, at.t, width, c[m][0], c[m][1]);
+        put_row(to + 8 * width, at.t, width, c[m][2], c[m][3]);
+    }
+    __syncthreads();
+    if (piece) {
+        for (u32 e = threadIdx.x; e < TILE * width; e += WARPS * 32) post(letters(chunk) + e, sum_warps(sums, width, e), d.flag);
+    } else {
+        for (u32 e = threadIdx.x; e < TILE * width; e += WARPS * 32) v[e] -= sum_warps(sums, width, e);
+        wait_copies<0>();
+        __syncthreads();
+        // x <- V x
+        const u32 n = 8 * at.warp + at.t;
+        const f64 b0 = at.g < width && n < columns ? v[n * width + at.g] : 0;
+        const f64 b1 = at.g < width && n + 4 < columns ? v[(n + 4) * width + at.g] : 0;
+        f64 y[4][4] = {};
+#pragma unroll
+        for (u32 m = 0; m < 4; m++) {
+            const T *p = inverse + n * BACKWARD_PITCH + 16 * m + 2 * at.g, *q = p + 4 * BACKWARD_PITCH;
+            multiply(y[m], Pair<T>{p[0], p[1]}, Pair<T>{q[0], q[1]}, b0, b1);
+            f64 *to = sums + (at.warp * TILE + 16 * m + 2 * at.g) * width;
+            put_row(to, at.t, width, y[m][0], y[m][1]);
+            put_row(to + width, at.t, width, y[m][2], y[m][3]);
+        }
+        __syncthreads();
+        for (u32 e = threadIdx.x; e < columns * width; e += WARPS * 32) {
+            const f64 value = sum_warps(sums, width, e);
+            post(d.letter(j0, 0) + e, value, d.flag);
+            d.x.x[((u64)f.column + j0) * width + e] = value;
+        }
+    }
+    Drawn<T>::done(s, d.flag);
+}
+
+#define LARGE(T)                                                                                                                       \
+    extern "C" __global__ void __launch_bounds__(WARPS * 32, 2) dense_solve_forward_##T(const Tasks s, const T *arena) { forward(s, arena); } \
+    extern "C" __global__ void __launch_bounds__(WARPS * 32, 2) dense_solve_backward_##T(const Tasks s, const T *arena) { backward(s, arena); }
+LARGE(f64)
+LARGE(f32)
