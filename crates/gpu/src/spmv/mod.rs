@@ -16,7 +16,10 @@
 //! Every format gives the same bits in every run and on every card: no sum depends on which block comes
 //! first, because no kernel adds with floating-point atomics. Formats differ from each other by rounding.
 //! NaN and infinity are carried; padding never meets `x`.
+//!
+//! [`Residuals`] computes `b − A x` of a symmetric matrix together with backward errors, for refinement.
 
+mod backward_error;
 mod balanced;
 mod choose;
 mod csr;
@@ -27,6 +30,7 @@ mod symmetric;
 mod tests;
 mod windows;
 
+pub use backward_error::{BackwardError, Residuals};
 pub use choose::{Format, Profile};
 pub use host::Csr;
 

@@ -1,5 +1,6 @@
 //! Every format against the product on the host; skipped visibly without a GPU.
 
+mod backward_error;
 mod cutting;
 mod products;
 

@@ -1,0 +1,113 @@
+// Residuals and what backward errors are made of, in one pass over a symmetric matrix kept in full, several right-hand sides at once.
+//
+// Shapes: A: n x n, starts of length n + 1, columns and values of length starts[n]; b, x, r: n x rhs, column-major; errors: rhs
+//         Errors; most: 6 numbers for each right-hand side, zero between launches; ticket: one u32, zero between launches.
+// Grid:   blocks of 256 threads that go on with a stride, LANES threads a row; blockIdx.y counts groups of VECTORS.
+// Needs:  starts[n] < 2^32.
+// Order:  r = b - A x: each lane takes every LANES-th entry, then a tree; bits depend on LANES alone. Maxima are of the bits
+//         of numbers that are not negative, which are ordered as the numbers are, with NaN above infinity: whatever
+//         comes first, bits repeat.
+// Ref:    Oettli, Prager 1964; tiny denominators as in LAPACK's porfs.
+#include "spmv/spmv.cuh"
+
+struct Errors {
+    f64 componentwise; // max |r| / (|A||x| + |b|)
+    f64 residual, solution, right_hand_side, matrix; // norms
+};
+
+struct Problem {
+    const u32 *starts, *columns;
+    const f64 *values, *b, *x;
+    f64 *r;
+    u64 ld_b, ld_x, ld_r;
+    u64 *most;
+    u32 *ticket;
+    Errors *errors;
+    f64 safe, least; // added to, and the largest of, denominators that are tiny
+    u32 n, rhs;
+};
+
+enum { ERROR, RESIDUAL, SOLUTION, RIGHT_HAND_SIDE, SIZE, MATRIX, COUNT };
+
+__device__ __forceinline__ void take_larger(u64 &most, f64 v) { most = larger(most, (u64)__double_as_longlong(fabs(v))); }
+
+template <u32 LANES, u32 VECTORS> __device__ __forceinline__ void backward_error(const Problem &p) {
+    __shared__ u64 warps[WARPS][COUNT];
+    __shared__ bool last;
+    const u32 lane = threadIdx.x % LANES, first = blockIdx.y * VECTORS, here = smaller(VECTORS, p.rhs - first);
+    const f64 *x = p.x + first * p.ld_x, *b = p.b + first * p.ld_b;
+    f64 *r = p.r + first * p.ld_r;
+    u64 most[VECTORS][COUNT] = {};
+    const u32 stride = gridDim.x * (THREADS / LANES);
+    for (u64 row = blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES; row - threadIdx.x % WARP / LANES < p.n; row += stride) { // whole warps
+        f64 sum[VECTORS] = {}, size[VECTORS] = {}, norm = 0;
+        const u32 begin = row < p.n ? p.starts[row] : 0, end = row < p.n ? p.starts[row + 1] : 0;
+#pragma unroll 4
+        for (u32 at = begin + lane; at < end; at += LANES) {
+            const f64 value = p.values[at], *from = x + p.columns[at];
+            norm += fabs(value);
+#pragma unroll
+            for (u32 v = 0; v < VECTORS; v++) {
+                if (v >= here) break;
+                const f64 entry = from[v * p.ld_x];
+                sum[v] = fma(value, entry, sum[v]);
+                size[v] = fma(fabs(value), fabs(entry), size[v]);
+            }
+        }
+        norm = group_sum<LANES>(norm);
+#pragma unroll
+        for (u32 v = 0; v < VECTORS; v++) {
+            const f64 product = group_sum<LANES>(sum[v]), sizes = group_sum<LANES>(size[v]);
+            if (v >= here || lane != 0 || row >= p.n) continue;
+            const f64 right = b[v * p.ld_b + row], left = right - product, whole = fabs(right) + sizes;
+            r[v * p.ld_r + row] = left;
+            take_larger(most[v][ERROR], whole > p.least ? fabs(left) / whole : (fabs(left) + p.safe) / (whole + p.safe));
+            take_larger(most[v][RESIDUAL], left);
+            take_larger(most[v][SOLUTION], x[v * p.ld_x + row]);
+            take_larger(most[v][RIGHT_HAND_SIDE], right);
+            take_larger(most[v][SIZE], whole);
+            take_larger(most[v][MATRIX], norm);
+        }
+    }
+#pragma unroll
+    for (u32 v = 0; v < VECTORS; v++) {
+        if (v >= here) break;
+        __syncthreads();
+#pragma unroll
+        for (u32 q = 0; q < COUNT; q++) {
+            u64 all = most[v][q];
+#pragma unroll
+            for (u32 step = WARP / 2; step > 0; step /= 2) all = larger(all, __shfl_xor_sync(FULL_MASK, all, step));
+            if (threadIdx.x % WARP == 0) warps[threadIdx.x / WARP][q] = all;
+        }
+        __syncthreads();
+        if (threadIdx.x < COUNT) {
+            u64 all = 0;
+            for (u32 w = 0; w < WARPS; w++) all = larger(all, warps[w][threadIdx.x]);
+            atomicMax(p.most + (first + v) * COUNT + threadIdx.x, all);
+            __threadfence();
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) last = atomicInc(p.ticket, gridDim.x * gridDim.y - 1) == gridDim.x * gridDim.y - 1;
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    for (u32 v = threadIdx.x; v < p.rhs; v += THREADS) {
+        f64 all[COUNT];
+        for (u32 q = 0; q < COUNT; q++) all[q] = __longlong_as_double((i64)atomicExch(p.most + v * COUNT + q, 0ull));
+        p.errors[v] = {all[SIZE] == 0 ? 0 : all[ERROR], all[RESIDUAL], all[SOLUTION], all[RIGHT_HAND_SIDE], all[MATRIX]};
+    }
+}
+
+#define ERRORS(LANES, VECTORS) \
+    extern "C" __global__ void __launch_bounds__(THREADS) backward_error_##LANES##_##VECTORS(const Problem p) { backward_error<LANES, VECTORS>(p); }
+#define ERRORS_ALL(LANES) ERRORS(LANES, 1) ERRORS(LANES, 4)
+ERRORS_ALL(2)
+ERRORS_ALL(8)
+ERRORS_ALL(32)
+
+// to[e] = from[source[e]]: the values of the whole matrix from those of its lower half.
+extern "C" __global__ void __launch_bounds__(THREADS) backward_error_values(u32 count, const u32 *__restrict__ source, const f64 *__restrict__ from, f64 *__restrict__ to) {
+    for (u64 e = (u64)blockIdx.x * THREADS + threadIdx.x; e < count; e += (u64)gridDim.x * THREADS) to[e] = from[source[e]];
+}
