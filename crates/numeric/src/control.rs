@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::error::FactorError;
+
 /// Work done so far, as counted by the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
@@ -18,6 +20,29 @@ pub struct Control<'a> {
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
     /// Set to true by anyone to stop the work, within 100 ms.
     pub cancel: Option<&'a AtomicBool>,
+}
+
+impl Control<'_> {
+    /// An error where the caller wants the work to stop: asked before work that cannot be interrupted.
+    ///
+    /// # Errors
+    /// [`FactorError::Cancelled`].
+    pub fn check(&self) -> Result<(), FactorError> {
+        match self.cancel {
+            Some(flag) if flag.load(Ordering::Relaxed) => Err(FactorError::Cancelled),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reports all of `total_flops` at once.
+    pub fn all_done(&self, total_flops: u128) {
+        if let Some(report) = self.progress {
+            report(Progress {
+                done_flops: total_flops,
+                total_flops,
+            });
+        }
+    }
 }
 
 /// Steps in which progress is reported.

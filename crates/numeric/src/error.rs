@@ -1,7 +1,7 @@
 //! Why there is no factor.
 
 use tamarack_gpu::GpuError;
-use tamarack_plan::{PlanError, Precision};
+use tamarack_plan::{Bytes, PlanError, Precision};
 use tamarack_sparse::UserIdx;
 use tamarack_store::StoreError;
 use thiserror::Error;
@@ -64,6 +64,20 @@ pub enum FactorError {
     /// Something failed on the GPU, or on the way to it.
     #[error(transparent)]
     Device(#[from] GpuError),
+    /// A device has too little free memory.
+    #[error(
+        "the plan needs {} on device {index} and {} are free; a lower precision (`mixed`) halves it; \
+         the CPU may have more",
+        Bytes(*needed_bytes), Bytes(*free_bytes)
+    )]
+    DeviceMemory {
+        /// Number of the device.
+        index: u32,
+        /// What the plan needs there.
+        needed_bytes: u64,
+        /// What is free there.
+        free_bytes: u64,
+    },
     /// The matrix has more entries than the device's lists can number.
     #[error("the matrix has {entries} entries; on a GPU at most {most} are possible")]
     DeviceEntries {

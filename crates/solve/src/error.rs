@@ -1,5 +1,6 @@
 //! Why a system could not be solved.
 
+use tamarack_gpu::GpuError;
 use tamarack_numeric::FactorError;
 use thiserror::Error;
 
@@ -28,6 +29,9 @@ pub enum SolveError {
     /// A factorization failed.
     #[error(transparent)]
     Factor(#[from] FactorError),
+    /// Something failed on the GPU.
+    #[error(transparent)]
+    Device(#[from] GpuError),
     /// There is no plan for a factorization that became necessary.
     #[error(transparent)]
     Plan(#[from] tamarack_plan::PlanError),

@@ -1,38 +1,35 @@
 //! A factor as an approximate inverse in double precision, whatever its own precision and scaling.
 
-use tamarack_numeric::{NumericFactor, Value};
-
 use crate::error::SolveError;
-use crate::plan::Substitution;
 use crate::residual::norm;
-use crate::substitution::solve;
-use crate::workspace::SolveWorkspace;
 
 /// An approximate inverse of a symmetric matrix of order n, in user order.
 pub trait Inverse {
     /// `x ← A⁻¹ x` for `nrhs` columns, `n × nrhs`, column-major.
+    ///
+    /// # Errors
+    /// A length other than `n × nrhs`, or a stale factor.
     fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError>;
 }
 
-/// `D (D A D)⁻¹ D`: a factor of the scaled matrix, with what a solve needs.
-pub struct FactorInverse<'a, T> {
-    /// The factor of `D A D`.
-    pub factor: &'a NumericFactor<T>,
-    /// Its plan of solves.
-    pub plan: &'a Substitution,
-    /// Memory for them.
-    pub workspace: &'a mut SolveWorkspace<T>,
-    /// The diagonal of D, user order; `None` for the identity.
-    pub scale: Option<&'a [f64]>,
+impl<I: Inverse + ?Sized> Inverse for &mut I {
+    fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
+        (**self).apply(x, nrhs)
+    }
 }
 
-impl<T: Value> Inverse for FactorInverse<'_, T> {
-    fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
-        let Some(scale) = self.scale else {
-            return solve(self.factor, self.plan, x, nrhs, self.workspace);
-        };
+/// `D (D A D)⁻¹ D`: an inverse of the scaled matrix as one of the matrix.
+pub struct Scaled<'a, I: ?Sized> {
+    /// An inverse of `D A D`, in single precision.
+    pub inverse: &'a mut I,
+    /// The diagonal of D, user order.
+    pub scale: &'a [f64],
+}
+
+impl<I: Inverse + ?Sized> Inverse for Scaled<'_, I> {
+    fn apply(&mut self, x: &mut [f64], _: usize) -> Result<(), SolveError> {
         // A power of two brings each column into the range of single precision, without rounding.
-        let mut units = [1.0; 64];
+        let (scale, mut units) = (self.scale, [1.0; 64]);
         for columns in x.chunks_mut((scale.len() * units.len()).max(1)) {
             let count = columns.len() / scale.len().max(1);
             for (column, unit) in columns.chunks_mut(scale.len()).zip(&mut units) {
@@ -40,7 +37,7 @@ impl<T: Value> Inverse for FactorInverse<'_, T> {
                 *unit = power_of_two_near(norm(column));
                 column.iter_mut().for_each(|x| *x /= *unit);
             }
-            solve(self.factor, self.plan, columns, count, self.workspace)?;
+            self.inverse.apply(columns, count)?;
             for (column, unit) in columns.chunks_mut(scale.len()).zip(&units) {
                 column
                     .iter_mut()

@@ -8,6 +8,7 @@
 
 mod condition;
 mod conjugate;
+mod device;
 mod error;
 mod inverse;
 mod mixed;
@@ -15,15 +16,18 @@ mod plan;
 mod refine;
 mod residual;
 mod rows;
+mod solver;
 mod substitution;
 mod workspace;
 
 pub use condition::{condition_estimate, forward_error_bound, log_determinant};
+pub use device::{Device, DeviceSolver};
 pub use error::SolveError;
-pub use inverse::{FactorInverse, Inverse};
+pub use inverse::{Inverse, Scaled};
 pub use mixed::{MixedFactor, MixedReport, Outcome};
 pub use plan::Substitution;
 pub use refine::{ColumnReport, RefineOptions, RefineReport, RefineWorkspace, refine};
 pub use residual::ResidualPrecision;
+pub use solver::{Engine, Host, HostSolver, Solver};
 pub use substitution::solve;
 pub use workspace::SolveWorkspace;

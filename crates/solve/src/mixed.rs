@@ -5,19 +5,14 @@
 //! is first scaled by powers of two to a diagonal near 1 (van der Sluis 1969: near optimal for
 //! positive definite matrices), so that single precision neither overflows nor underflows.
 
-use std::sync::Arc;
-
-use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, OnNotSpd, Team};
-use tamarack_plan::{FactorPlan, Machine, PlanOptions, Precision};
+use tamarack_numeric::{Control, FactorError, FactorOptions, OnNotSpd};
 use tamarack_sparse::SymmetricCsc;
-use tamarack_symbolic::SymbolicFactor;
 
 use crate::conjugate::conjugate_gradients;
 use crate::error::{SolveError, check_len};
-use crate::inverse::{FactorInverse, Inverse, power_of_two_near};
-use crate::plan::Substitution;
+use crate::inverse::{Inverse, Scaled, power_of_two_near};
 use crate::refine::{Measured, RefineOptions, RefineReport, RefineWorkspace, refine_measured};
-use crate::workspace::SolveWorkspace;
+use crate::solver::{Engine, Solver};
 
 /// What it took to get accurate answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,54 +52,44 @@ const STRICT: FactorOptions = FactorOptions {
 /// precision.
 #[derive(Debug)]
 pub struct MixedFactor {
-    symbolic: Arc<SymbolicFactor>,
-    machine: Machine,
-    team: Arc<Team>,
+    engine: Box<dyn Engine>,
     options: FactorOptions,
-    plan: Substitution,
     /// Powers of two, user order.
     scale: Vec<f64>,
     scaled: SymmetricCsc<f32>,
-    single: Option<(NumericFactor<f32>, SolveWorkspace<f32>)>,
-    double: Option<(NumericFactor<f64>, SolveWorkspace<f64>)>,
+    single: Option<Box<dyn Solver<f32>>>,
+    double: Option<Box<dyn Solver<f64>>>,
     refine: RefineWorkspace,
 }
 
 impl MixedFactor {
-    /// Factorizes `a` as planned; `plan` is for single precision, and `machine` is for the plan of
-    /// a factor in double precision, should it come to that.
+    /// Factorizes `a` by `engine`.
     ///
     /// # Errors
     /// Those of a factorization in double precision.
     pub fn factorize(
-        plan: Arc<FactorPlan>,
-        machine: &Machine,
-        team: Arc<Team>,
+        engine: Box<dyn Engine>,
         a: &SymmetricCsc<f64>,
         options: &FactorOptions,
         control: &Control<'_>,
     ) -> Result<Self, SolveError> {
         let mut mixed = Self {
-            symbolic: plan.symbolic().clone(),
-            machine: *machine,
+            engine,
             options: *options,
-            plan: Substitution::new(plan.symbolic()),
             scale: vec![1.0; a.n()],
             scaled: a.cast(),
             single: None,
             double: None,
             refine: RefineWorkspace::default(),
-            team: team.clone(),
         };
         mixed.rescale(a);
-        match NumericFactor::factorize(plan, team, &mixed.scaled, &STRICT, control) {
-            Ok(factor) => {
-                let workspace = SolveWorkspace::new(&factor, &mixed.plan, 1);
-                mixed.single = Some((factor, workspace));
-            }
+        match mixed.engine.single(&mixed.scaled, &STRICT, control) {
+            Ok(single) => mixed.single = Some(single),
             // What single precision cannot factorize, double precision may.
-            Err(FactorError::NotPositiveDefinite(_)) => mixed.factorize_double(a, control)?,
-            Err(error) => return Err(error.into()),
+            Err(SolveError::Factor(FactorError::NotPositiveDefinite(_))) => {
+                mixed.factorize_double(a, control)?;
+            }
+            Err(error) => return Err(error),
         }
         Ok(mixed)
     }
@@ -122,15 +107,15 @@ impl MixedFactor {
             return Err(FactorError::Pattern {
                 n: a.n(),
                 nnz: a.pattern().nnz_lower(),
-                analyzed_n: self.symbolic.n(),
-                analyzed_nnz: self.symbolic.nnz_a(),
+                analyzed_n: self.scaled.n(),
+                analyzed_nnz: self.scaled.pattern().nnz_lower(),
             }
             .into());
         }
         self.rescale(a);
         // Out of reach until it is right again, whatever happens.
         let double = self.double.take();
-        if let Some((single, _)) = &mut self.single {
+        if let Some(single) = &mut self.single {
             match single.refactorize(&self.scaled, control) {
                 Ok(()) => return Ok(()),
                 Err(FactorError::NotPositiveDefinite(_)) => {}
@@ -138,9 +123,9 @@ impl MixedFactor {
             }
         }
         match double {
-            Some((mut factor, workspace)) => {
+            Some(mut factor) => {
                 factor.refactorize(a, control)?;
-                self.double = Some((factor, workspace));
+                self.double = Some(factor);
                 Ok(())
             }
             None => self.factorize_double(a, control),
@@ -167,19 +152,7 @@ impl MixedFactor {
         a: &SymmetricCsc<f64>,
         control: &Control<'_>,
     ) -> Result<(), SolveError> {
-        let options = PlanOptions {
-            precision: Precision::F64,
-            ..PlanOptions::default()
-        };
-        let plan = Arc::new(FactorPlan::new(
-            self.symbolic.clone(),
-            &self.machine,
-            &options,
-        )?);
-        let team = self.team.clone();
-        let factor = NumericFactor::factorize(plan, team, a, &self.options, control)?;
-        let workspace = SolveWorkspace::new(&factor, &self.plan, 1);
-        self.double = Some((factor, workspace));
+        self.double = Some(self.engine.double(a, &self.options, control)?);
         Ok(())
     }
 
@@ -208,25 +181,12 @@ impl MixedFactor {
             }
             self.factorize_double(a, control)?;
         }
-        let Self {
-            double: Some((factor, workspace)),
-            plan,
-            refine,
-            ..
-        } = self
-        else {
+        let Some(factor) = &mut self.double else {
             return Err(SolveError::Stale);
         };
-        fit(workspace, factor, plan, nrhs);
-        let mut inverse = FactorInverse {
-            factor,
-            plan,
-            workspace,
-            scale: None,
-        };
         x.copy_from_slice(b);
-        inverse.apply(x, nrhs)?;
-        let refined = refine_measured(&matrix, &mut inverse, b, x, nrhs, options, refine)?;
+        factor.apply(x, nrhs)?;
+        let refined = refine_measured(&matrix, factor, b, x, nrhs, options, &mut self.refine)?;
         Ok(MixedReport {
             refine: refined,
             outcome: Outcome::Double,
@@ -242,8 +202,7 @@ impl MixedFactor {
         options: &RefineOptions,
     ) -> Result<MixedReport, SolveError> {
         let Self {
-            single: Some((factor, workspace)),
-            plan,
+            single: Some(single),
             scale,
             refine,
             ..
@@ -251,12 +210,9 @@ impl MixedFactor {
         else {
             return Err(SolveError::Stale);
         };
-        fit(workspace, factor, plan, nrhs);
-        let mut inverse = FactorInverse {
-            factor,
-            plan,
-            workspace,
-            scale: Some(scale),
+        let mut inverse = Scaled {
+            inverse: &mut **single,
+            scale,
         };
         x.copy_from_slice(b);
         inverse.apply(x, nrhs)?;
@@ -305,51 +261,35 @@ impl MixedFactor {
         &mut self,
         work: impl FnOnce(&mut dyn Inverse) -> Result<R, SolveError>,
     ) -> Result<R, SolveError> {
-        let Self {
-            single,
-            double,
-            plan,
-            scale,
-            ..
-        } = self;
-        if let Some((factor, workspace)) = double {
-            return work(&mut FactorInverse {
-                factor,
-                plan,
-                workspace,
-                scale: None,
-            });
-        }
-        match single {
-            Some((factor, workspace)) => work(&mut FactorInverse {
-                factor,
-                plan,
-                workspace,
-                scale: Some(scale),
+        match (&mut self.double, &mut self.single) {
+            (Some(double), _) => work(double),
+            (None, Some(single)) => work(&mut Scaled {
+                inverse: &mut **single,
+                scale: &self.scale,
             }),
-            None => Err(SolveError::Stale),
+            (None, None) => Err(SolveError::Stale),
         }
     }
 
-    /// The factor in single precision, of the scaled matrix.
-    pub fn single(&self) -> Option<&NumericFactor<f32>> {
-        self.single.as_ref().map(|(factor, _)| factor)
+    /// Natural logarithm of the determinant of A.
+    ///
+    /// # Errors
+    /// [`SolveError::Stale`].
+    pub fn log_determinant(&self) -> Result<f64, SolveError> {
+        match (&self.double, &self.single) {
+            (Some(double), _) => double.log_determinant(),
+            // det(D A D) = det(A) det(D)².
+            (None, Some(single)) => {
+                let scale: f64 = self.scale.iter().map(|d| d.ln()).sum();
+                Ok(single.log_determinant()? - 2.0 * scale)
+            }
+            (None, None) => Err(SolveError::Stale),
+        }
     }
 
-    /// The factor in double precision, where it came to that.
-    pub fn double(&self) -> Option<&NumericFactor<f64>> {
-        self.double.as_ref().map(|(factor, _)| factor)
-    }
-
-    /// The scaling: the factor in single precision is that of `D A D`. User order.
-    pub fn scale(&self) -> &[f64] {
-        &self.scale
-    }
-}
-
-impl<I: Inverse + ?Sized> Inverse for &mut I {
-    fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
-        (**self).apply(x, nrhs)
+    /// The σ of `A + σI` that was factorized, in double precision, instead of A.
+    pub fn shift(&self) -> Option<f64> {
+        self.double.as_ref()?.shift()
     }
 }
 
@@ -358,16 +298,4 @@ fn good(report: &RefineReport) -> bool {
         .columns
         .iter()
         .all(|c| c.componentwise_backward_error <= GOOD)
-}
-
-/// Makes a workspace larger where more right-hand sides come than before.
-fn fit<T: tamarack_numeric::Value>(
-    workspace: &mut SolveWorkspace<T>,
-    factor: &NumericFactor<T>,
-    plan: &Substitution,
-    nrhs: usize,
-) {
-    if !workspace.holds(nrhs) {
-        *workspace = SolveWorkspace::new(factor, plan, nrhs);
-    }
 }

@@ -6,7 +6,7 @@ use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, Team,
 use tamarack_ordering::{Method, Workspace, order};
 use tamarack_plan::{FactorPlan, Machine, PlanOptions};
 use tamarack_solve::{
-    FactorInverse, MixedFactor, Outcome, RefineOptions, RefineWorkspace, ResidualPrecision,
+    Host, HostSolver, Inverse, MixedFactor, Outcome, RefineOptions, RefineWorkspace, ResidualPrecision,
     SolveError, SolveWorkspace, Substitution, condition_estimate, forward_error_bound,
     log_determinant, refine, solve,
 };
@@ -49,7 +49,8 @@ fn factorize(a: &SymmetricCsc<f64>, threads: usize) -> NumericFactor<f64> {
 fn mixed(a: &SymmetricCsc<f64>) -> Result<MixedFactor, SolveError> {
     let (plan, team) = (plan::<f32>(a, 2), Arc::new(Team::new(2)));
     let options = FactorOptions::default();
-    MixedFactor::factorize(plan, &machine(2), team, a, &options, &Control::default())
+    let host = Box::new(Host::new(plan, &machine(2), team));
+    MixedFactor::factorize(host, a, &options, &Control::default())
 }
 
 /// 7-point Laplacian on a cube.
@@ -181,16 +182,10 @@ fn refinement_reaches_the_rounding_unit_and_keeps_the_best() {
     let a = chain(400, 1e7);
     let factor = factorize(&a, 1);
     let plan = Substitution::new(factor.symbolic());
-    let mut workspace = SolveWorkspace::new(&factor, &plan, 4);
     let b = right_side(400, 4);
     // A poor start: refinement has something to do.
     let mut x = vec![0.0; 1600];
-    let mut inverse = FactorInverse {
-        factor: &factor,
-        plan: &plan,
-        workspace: &mut workspace,
-        scale: None,
-    };
+    let mut inverse = HostSolver::new(factor, plan.into());
     let options = RefineOptions::default();
     let report = refine(
         &a,
@@ -238,13 +233,7 @@ fn residuals_in_twice_the_precision_make_the_answer_itself_accurate() {
     a.matvec(&exact, &mut b); // exact: small integers times powers of two
     let factor = factorize(&a, 1);
     let plan = Substitution::new(factor.symbolic());
-    let mut workspace = SolveWorkspace::new(&factor, &plan, 1);
-    let mut inverse = FactorInverse {
-        factor: &factor,
-        plan: &plan,
-        workspace: &mut workspace,
-        scale: None,
-    };
+    let mut inverse = HostSolver::new(factor, plan.into());
     let options = RefineOptions {
         residual: ResidualPrecision::Quad,
         stop_at: 0.0,
@@ -276,13 +265,7 @@ fn the_condition_estimate_is_near_the_truth() {
         let n = n as usize;
         let factor = factorize(&a, 1);
         let plan = Substitution::new(factor.symbolic());
-        let mut workspace = SolveWorkspace::new(&factor, &plan, 1);
-        let mut inverse = FactorInverse {
-            factor: &factor,
-            plan: &plan,
-            workspace: &mut workspace,
-            scale: None,
-        };
+        let mut inverse = HostSolver::new(factor, plan.into());
         let found = condition_estimate(&a, &mut inverse).unwrap();
         let mut l = dense_full(&a);
         dense_cholesky(n, &mut l).unwrap();
@@ -304,17 +287,11 @@ fn the_condition_estimate_is_near_the_truth() {
         );
         let log_det: f64 = (0..n).map(|i| 2.0 * l[i + i * n].ln()).sum();
         assert!(
-            (log_determinant(&factor).unwrap() - log_det).abs() < 1e-9 * log_det.abs().max(1.0)
+            (log_determinant(inverse.factor()).unwrap() - log_det).abs() < 1e-9 * log_det.abs().max(1.0)
         );
         let b = right_side(n, 1);
         let mut x = b.clone();
-        solve(&factor, &plan, &mut x, 1, &mut workspace).unwrap();
-        let mut inverse = FactorInverse {
-            factor: &factor,
-            plan: &plan,
-            workspace: &mut workspace,
-            scale: None,
-        };
+        inverse.apply(&mut x, 1).unwrap();
         let bound = forward_error_bound(&a, &mut inverse, &b, &x).unwrap();
         let exact = dense_solve(n, &l, &b);
         let size = x.iter().fold(0.0f64, |m, v| m.max(v.abs()));

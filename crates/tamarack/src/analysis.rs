@@ -5,10 +5,12 @@ use std::time::Instant;
 
 use tamarack_numeric::{Control, Profile, Profiler, Team};
 use tamarack_ordering::{Method, NdOptions, Workspace, order};
-use tamarack_plan::FactorPlan;
+use tamarack_plan::{FactorPlan, Machine};
+use tamarack_solve::{Engine, Host};
 use tamarack_sparse::{Pattern, SymmetricCsc};
 use tamarack_symbolic::{SymbolicFactor, pattern_fingerprint};
 
+use crate::device::{self, Device, Opening, Place};
 use crate::options::{Options, Ordering};
 use crate::{Error, Factor};
 
@@ -28,6 +30,7 @@ pub struct Analysis {
     seconds: AnalysisSecs,
     /// Started with the first factorization.
     team: OnceLock<Arc<Team>>,
+    place: Place,
 }
 
 /// Seconds that the parts of an analysis took.
@@ -56,7 +59,51 @@ impl Analysis {
 
     /// The same without a look at the memory budget: to print what a factorization that does not
     /// fit would cost.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), memory of the host aside.
     pub fn unbudgeted(pattern: &Arc<Pattern>, options: &Options) -> Result<Self, Error> {
+        match options.device {
+            Device::Cpu => Self::on_host(pattern, options),
+            Device::Gpu(index) => {
+                let opening = Opening::begin(index, &options.gpu)?;
+                let mut options = device::for_device(options);
+                if matches!(options.ordering, Ordering::Auto) {
+                    // a wide tree, whatever the number of operations
+                    options.ordering = Method::NestedDissection(NdOptions::default()).into();
+                }
+                let mut analysis = Self::on_host(pattern, &options)?;
+                analysis.place = opening.place(analysis.symbolic(), &options)?;
+                Ok(analysis)
+            }
+            Device::Auto => {
+                let analysis = Self::on_host(pattern, options)?;
+                analysis.wherever_faster()
+            }
+        }
+    }
+
+    /// Itself on a GPU, if that is predicted to be faster.
+    fn wherever_faster(mut self) -> Result<Self, Error> {
+        let secs = self.plan.predicted_secs();
+        self.place = device::choose(self.symbolic(), &self.options, secs);
+        let Place::Gpu { index, .. } = self.place else {
+            return Ok(self);
+        };
+        // the same order, in supernodes that suit the device
+        let mut options = device::for_device(&self.options);
+        options.device = Device::Gpu(index);
+        options.ordering = self.symbolic().permutation().clone().into();
+        let better = Self::unbudgeted(&self.pattern, &options)?;
+        Ok(Self {
+            ordering: self.ordering,
+            seconds: self.seconds + better.seconds,
+            ..better
+        })
+    }
+
+    /// Orders, analyzes and plans for the host.
+    fn on_host(pattern: &Arc<Pattern>, options: &Options) -> Result<Self, Error> {
         let Ordering::Auto = options.ordering else {
             return Self::ordered(pattern, &options.ordering, options);
         };
@@ -75,6 +122,9 @@ impl Analysis {
 
     /// Itself, unless its plan needs more memory than it may use.
     fn within_budget(self) -> Result<Self, Error> {
+        if let Place::Gpu { .. } = self.place {
+            return Ok(self); // its memory was looked at
+        }
         let needed = self.plan.memory().peak_bytes();
         self.plan.check(self.options.budget(needed))?;
         Ok(self)
@@ -131,6 +181,7 @@ impl Analysis {
                 ..seconds
             },
             team: OnceLock::new(),
+            place: Place::Cpu { reason: None },
         })
     }
 
@@ -147,6 +198,27 @@ impl Analysis {
     /// What a factorization will cost: operations, bytes, predicted seconds. Prints itself.
     pub fn plan(&self) -> &Arc<FactorPlan> {
         &self.plan
+    }
+
+    /// Where factors are made and used.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Who makes them.
+    pub(crate) fn engine(&self) -> Box<dyn Engine> {
+        match &self.place {
+            Place::Gpu { plan, gpu, .. } => {
+                Box::new(tamarack_solve::Device::new(gpu.clone(), plan.clone()))
+            }
+            Place::Cpu { .. } => {
+                let machine = Machine {
+                    memory_bytes: self.options.budget(u64::MAX),
+                    ..self.options.machine()
+                };
+                Box::new(Host::new(self.plan.clone(), &machine, self.team().clone()))
+            }
+        }
     }
 
     /// The options it was made with.
@@ -255,7 +327,19 @@ impl Analysis {
             });
         }
         let symbolic = Arc::new(symbolic);
-        Self::planned(pattern, symbolic, "saved", options, AnalysisSecs::default())?.within_budget()
+        let seconds = AnalysisSecs::default();
+        let mut analysis = Self::planned(pattern, symbolic, "saved", options, seconds)?;
+        analysis.place = match options.device {
+            Device::Cpu => analysis.place,
+            Device::Gpu(index) => {
+                Opening::begin(index, &options.gpu)?.place(analysis.symbolic(), options)?
+            }
+            Device::Auto => {
+                let secs = analysis.plan.predicted_secs();
+                device::choose(analysis.symbolic(), options, secs)
+            }
+        };
+        analysis.within_budget()
     }
 }
 

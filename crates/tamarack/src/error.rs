@@ -1,5 +1,6 @@
 //! One error for the whole library.
 
+use tamarack_gpu::GpuError;
 use tamarack_numeric::{FactorError, NotPositiveDefinite};
 use tamarack_ordering::OrderingError;
 use tamarack_plan::PlanError;
@@ -68,6 +69,8 @@ pub enum ErrorKind {
     NotPositiveDefinite,
     /// Memory does not suffice, or a size is beyond what is supported.
     Resources,
+    /// There is no such GPU, or it failed.
+    Device,
     /// The caller stopped the work.
     Cancelled,
 }
@@ -87,6 +90,8 @@ impl Error {
             Self::Ordering(OrderingError::UnknownMethod { .. }) => ErrorKind::Usage,
             Self::Ordering(_) | Self::Plan(_) => ErrorKind::Resources,
             Self::Factor(error) | Self::Solve(SolveError::Factor(error)) => of_factor(error),
+            Self::Solve(SolveError::Plan(_)) => ErrorKind::Resources,
+            Self::Solve(SolveError::Device(_)) => ErrorKind::Device,
             Self::Solve(_) => ErrorKind::Usage,
         }
     }
@@ -105,9 +110,18 @@ impl Error {
 
 fn of_factor(error: &FactorError) -> ErrorKind {
     match error {
-        FactorError::NotPositiveDefinite(_) => ErrorKind::NotPositiveDefinite,
+        FactorError::NotPositiveDefinite(_) | FactorError::Pivot { .. } => {
+            ErrorKind::NotPositiveDefinite
+        }
         FactorError::Cancelled => ErrorKind::Cancelled,
-        FactorError::Memory(_) => ErrorKind::Resources,
+        FactorError::Memory(_)
+        | FactorError::Plan(_)
+        | FactorError::DeviceMemory { .. }
+        | FactorError::DeviceEntries { .. }
+        | FactorError::Device(GpuError::OutOfMemory { .. } | GpuError::HostMemory { .. }) => {
+            ErrorKind::Resources
+        }
+        FactorError::Device(_) => ErrorKind::Device,
         FactorError::Pattern { .. } => ErrorKind::Input,
         _ => ErrorKind::Usage,
     }

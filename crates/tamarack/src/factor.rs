@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use tamarack_numeric::{Call, Control, FactorError, FactorOptions, NumericFactor, Team, Value};
-use tamarack_plan::{FactorPlan, Machine};
+use tamarack_numeric::{Call, Control, FactorError, FactorOptions, Team};
+use tamarack_plan::FactorPlan;
 use tamarack_solve::{
-    FactorInverse, Inverse, MixedFactor, Outcome, RefineOptions, RefineReport, RefineWorkspace,
-    SolveError, SolveWorkspace, Substitution, condition_estimate, forward_error_bound,
-    log_determinant, refine,
+    Inverse, MixedFactor, Outcome, RefineOptions, RefineReport, RefineWorkspace, SolveError,
+    Solver, condition_estimate, forward_error_bound, refine,
 };
 use tamarack_sparse::SymmetricCsc;
 
@@ -21,7 +20,6 @@ pub struct Factor {
     kind: Kind,
     plan: Arc<FactorPlan>,
     team: Arc<Team>,
-    substitution: Substitution,
     refine: RefineOptions,
     /// Right-hand sides while answers are refined in their place.
     right: Vec<f64>,
@@ -30,9 +28,9 @@ pub struct Factor {
 
 #[derive(Debug)]
 enum Kind {
-    Double(NumericFactor<f64>, SolveWorkspace<f64>),
+    Double(Box<dyn Solver<f64>>),
     /// With the matrix rounded to single precision.
-    Single(NumericFactor<f32>, SolveWorkspace<f32>, SymmetricCsc<f32>),
+    Single(Box<dyn Solver<f32>>, SymmetricCsc<f32>),
     Mixed(Box<MixedFactor>),
 }
 
@@ -84,38 +82,22 @@ impl Factor {
         let factor_options = FactorOptions {
             not_spd: options.on_not_spd,
         };
-        let (plan, team) = (analysis.plan(), || team.clone());
-        let substitution = Substitution::new(plan.symbolic());
+        let engine = analysis.engine();
         let kind = match options.precision {
-            Precision::F64 => {
-                let f =
-                    NumericFactor::factorize(plan.clone(), team(), a, &factor_options, control)?;
-                let workspace = SolveWorkspace::new(&f, &substitution, 1);
-                Kind::Double(f, workspace)
-            }
+            Precision::F64 => Kind::Double(engine.double(a, &factor_options, control)?),
             Precision::F32 => {
                 let a = a.cast();
-                let f =
-                    NumericFactor::factorize(plan.clone(), team(), &a, &factor_options, control)?;
-                let workspace = SolveWorkspace::new(&f, &substitution, 1);
-                Kind::Single(f, workspace, a)
+                Kind::Single(engine.single(&a, &factor_options, control)?, a)
             }
             Precision::Mixed => {
-                let machine = Machine {
-                    memory_bytes: options.budget(u64::MAX),
-                    ..options.machine()
-                };
-                let options = &factor_options;
-                let f =
-                    MixedFactor::factorize(plan.clone(), &machine, team(), a, options, control)?;
-                Kind::Mixed(Box::new(f))
+                let factor = MixedFactor::factorize(engine, a, &factor_options, control)?;
+                Kind::Mixed(Box::new(factor))
             }
         };
         Ok(Self {
             kind,
-            plan: plan.clone(),
-            team: team(),
-            substitution,
+            plan: analysis.plan().clone(),
+            team: team.clone(),
             refine: options.refine,
             right: Vec::new(),
             refine_workspace: RefineWorkspace::default(),
@@ -152,9 +134,9 @@ impl Factor {
 
     fn renew(&mut self, a: &SymmetricCsc<f64>, control: &Control<'_>) -> Result<(), Error> {
         match &mut self.kind {
-            Kind::Double(factor, _) => factor.refactorize(a, control)?,
+            Kind::Double(factor) => factor.refactorize(a, control)?,
             Kind::Mixed(factor) => factor.refactorize(a, control)?,
-            Kind::Single(factor, _, single) => {
+            Kind::Single(factor, single) => {
                 if a.pattern() != single.pattern() {
                     return Err(FactorError::Pattern {
                         n: a.n(),
@@ -181,7 +163,7 @@ impl Factor {
     pub fn solve(&mut self, x: &mut [f64]) -> Result<(), Error> {
         let nrhs = self.right_hand_sides(x.len())?;
         let team = self.team.clone();
-        let work = || self.with_inverse(nrhs, |inverse| inverse.apply(x, nrhs));
+        let work = || self.with_inverse(|inverse| inverse.apply(x, nrhs));
         Ok(team.calling(Call::Solve, work)?)
     }
 
@@ -224,7 +206,7 @@ impl Factor {
                 })
         } else {
             let mut workspace = std::mem::take(&mut self.refine_workspace);
-            let report = self.with_inverse(nrhs, |mut inverse| {
+            let report = self.with_inverse(|mut inverse| {
                 inverse.apply(x, nrhs)?;
                 refine(a, &mut inverse, &right, x, nrhs, &options, &mut workspace)
             });
@@ -244,7 +226,7 @@ impl Factor {
     /// # Errors
     /// The factor is stale.
     pub fn condition_estimate(&mut self, a: &SymmetricCsc<f64>) -> Result<f64, Error> {
-        Ok(self.with_inverse(1, |mut inverse| condition_estimate(a, &mut inverse))?)
+        Ok(self.with_inverse(|mut inverse| condition_estimate(a, &mut inverse))?)
     }
 
     /// Bounds the relative error `‖x − x*‖∞ / ‖x‖∞` of one answer to `A x = b`.
@@ -257,7 +239,7 @@ impl Factor {
         b: &[f64],
         x: &[f64],
     ) -> Result<f64, Error> {
-        Ok(self.with_inverse(1, |mut inverse| forward_error_bound(a, &mut inverse, b, x))?)
+        Ok(self.with_inverse(|mut inverse| forward_error_bound(a, &mut inverse, b, x))?)
     }
 
     /// Natural logarithm of the determinant of A.
@@ -266,17 +248,9 @@ impl Factor {
     /// The factor is stale.
     pub fn log_determinant(&self) -> Result<f64, Error> {
         Ok(match &self.kind {
-            Kind::Double(factor, _) => log_determinant(factor)?,
-            Kind::Single(factor, ..) => log_determinant(factor)?,
-            Kind::Mixed(factor) => match (factor.double(), factor.single()) {
-                (Some(double), _) => log_determinant(double)?,
-                // det(D A D) = det(A) det(D)².
-                (None, Some(single)) => {
-                    let scale: f64 = factor.scale().iter().map(|d| d.ln()).sum();
-                    log_determinant(single)? - 2.0 * scale
-                }
-                (None, None) => return Err(SolveError::Stale.into()),
-            },
+            Kind::Double(factor) => factor.log_determinant()?,
+            Kind::Single(factor, _) => factor.log_determinant()?,
+            Kind::Mixed(factor) => factor.log_determinant()?,
         })
     }
 
@@ -284,9 +258,9 @@ impl Factor {
     /// asked for and a shift was needed.
     pub fn shift(&self) -> Option<f64> {
         match &self.kind {
-            Kind::Double(factor, _) => factor.shift(),
-            Kind::Single(factor, ..) => factor.shift(),
-            Kind::Mixed(factor) => factor.double().and_then(NumericFactor::shift),
+            Kind::Double(factor) => factor.shift(),
+            Kind::Single(factor, _) => factor.shift(),
+            Kind::Mixed(factor) => factor.shift(),
         }
     }
 
@@ -309,42 +283,12 @@ impl Factor {
 
     fn with_inverse<R>(
         &mut self,
-        nrhs: usize,
         work: impl FnOnce(&mut dyn Inverse) -> Result<R, SolveError>,
     ) -> Result<R, SolveError> {
-        let plan = &self.substitution;
         match &mut self.kind {
-            Kind::Double(factor, workspace) => {
-                make_room(factor, plan, workspace, nrhs);
-                work(&mut FactorInverse {
-                    factor,
-                    plan,
-                    workspace,
-                    scale: None,
-                })
-            }
-            Kind::Single(factor, workspace, _) => {
-                make_room(factor, plan, workspace, nrhs);
-                work(&mut FactorInverse {
-                    factor,
-                    plan,
-                    workspace,
-                    scale: None,
-                })
-            }
+            Kind::Double(factor) => work(factor),
+            Kind::Single(factor, _) => work(factor),
             Kind::Mixed(factor) => factor.with_inverse(work),
         }
-    }
-}
-
-/// Grows a workspace where more right-hand sides come than before.
-fn make_room<T: Value>(
-    factor: &NumericFactor<T>,
-    plan: &Substitution,
-    workspace: &mut SolveWorkspace<T>,
-    nrhs: usize,
-) {
-    if !workspace.holds(nrhs) {
-        *workspace = SolveWorkspace::new(factor, plan, nrhs);
     }
 }

@@ -31,6 +31,7 @@
 //! wrong is an [`Error`]; nothing a caller passes makes the library panic, unless a method says so.
 
 mod analysis;
+mod device;
 mod error;
 mod factor;
 mod limits;
@@ -38,14 +39,16 @@ mod machine;
 mod options;
 
 pub use analysis::{Analysis, AnalysisSecs};
+pub use device::{Device, Place};
 pub use error::{Error, ErrorKind};
 pub use factor::{Factor, SolveReport};
 pub use limits::Limits;
 pub use machine::{available_memory_bytes, available_threads, calibrate};
 pub use options::{Options, Ordering, Precision, Rates};
 
+pub use tamarack_gpu::{GpuError, GpuOptions};
 pub use tamarack_numeric::{
-    Activity, Call, Cause, ClassTime, Control, Event, FrontId, LaneTime, NotPositiveDefinite,
+    Activity, Call, Cause, ClassTime, Control, DevicePlan, Event, FrontId, LaneTime, NotPositiveDefinite,
     OnNotSpd, Phase, PhaseTime, Profile, Progress,
 };
 pub use tamarack_ordering::{AmdOptions, Method, MmdOptions, NdOptions};

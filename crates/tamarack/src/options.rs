@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use tamarack_gpu::GpuOptions;
 use tamarack_numeric::OnNotSpd;
 use tamarack_ordering::Method;
 use tamarack_plan::{Machine, PlanOptions};
@@ -11,6 +12,7 @@ use tamarack_sparse::Permutation;
 use tamarack_symbolic::SymbolicOptions;
 
 use crate::Error;
+use crate::device::Device;
 use crate::machine::{available_memory_bytes, available_threads};
 
 /// Everything a caller may choose. The default takes all threads and the memory that is available,
@@ -22,6 +24,10 @@ pub struct Options {
     pub ordering: Ordering,
     /// Precision of the factor.
     pub precision: Precision,
+    /// Where factorizations and solves run.
+    pub device: Device,
+    /// Where compiled kernels are kept, and which compiler makes them, for a GPU.
+    pub gpu: GpuOptions,
     /// Threads; `None` for as many as the operating system offers.
     pub threads: Option<usize>,
     /// Memory that the analysis and the factor may take, in bytes; `None` for what the operating

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tamarack_gpu::primitives::Real;
+use tamarack_gpu::dense::{Placed, Real};
 use tamarack_gpu::{DeviceBuffer, DeviceView, Gpu, GpuError, Graph, PinnedBuffer, Profile, Stream};
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
 use tamarack_symbolic::SymbolicFactor;
@@ -15,6 +15,9 @@ use crate::factor::FactorOptions;
 use crate::not_spd::NotPositiveDefinite;
 use crate::shift::Shifts;
 use crate::value::Value;
+
+/// Numbers of the factor that come to the host at a time.
+const CHUNK: u64 = 1 << 23;
 
 /// A number type that can be factorized on a device: `f64` or `f32`.
 pub trait DeviceValue: Value + Real {}
@@ -216,6 +219,31 @@ impl<T: DeviceValue> DeviceFactor<T> {
     /// Panels, and what update matrices left: places as the plan says.
     pub fn arena(&self) -> DeviceView<'_, T> {
         self.arena.view()
+    }
+
+    /// Natural logarithm of the determinant of what was factorized; meaningless while the factor is stale. Reads
+    /// all panels.
+    ///
+    /// # Errors
+    /// A failing device.
+    pub fn log_determinant(&self) -> Result<f64, GpuError> {
+        let (staged, symbolic) = (self.plan.staged(), self.plan.symbolic());
+        let mut of = vec![0.0; symbolic.supernodes()];
+        let (mut host, mut from): (Vec<T>, u64) = (Vec::new(), 0);
+        // Panels stand one behind the other in the order of the stages.
+        for &s in (0..staged.stages()).flat_map(|k| staged.stage(k)) {
+            let (front, shape) = (self.plan.front(s as usize)?, self.plan.shape(s as usize)?);
+            if front.panel + shape.panel_len > from + host.len() as u64 {
+                from = front.panel;
+                let end = (from + shape.panel_len).max(from + CHUNK).min(staged.factor_len());
+                let part = self.arena.view().slice(from as usize..end as usize)?;
+                host = self.stream().to_host(part)?;
+            }
+            let panel = Placed::packed(front.panel - from, shape.panel_height);
+            let diagonal = (0..front.pivots).map(|j| host[panel.index(j, j) as usize]);
+            of[s as usize] = diagonal.map(|d| Scalar::to_f64(d).ln()).sum::<f64>();
+        }
+        Ok(2.0 * of.iter().sum::<f64>())
     }
 
     /// Kernels, fills and joins of a refactorization.

@@ -4,7 +4,7 @@ use tamarack_gpu::dense::{Assembly, Entries, FirstBadPivot, Fronts, Pivots, Smal
 use tamarack_gpu::primitives::Real;
 use tamarack_gpu::{DeviceBuffer, DeviceViewMut, Event, Gpu, GpuError, Stream};
 
-use super::plan::Kind;
+use super::plan::FrontKind;
 use super::work::{Group, StageWork};
 
 /// Streams beside each other within a stage.
@@ -107,8 +107,8 @@ impl<T: Real> Stage<T> {
 impl<T: Real> List<T> {
     fn new(gpu: &Gpu, stream: &Stream, group: &Group) -> Result<Self, GpuError> {
         let fronts = match group.kind {
-            Kind::Tiled(tile) => ListKind::Tiled(Fronts::new(gpu, stream, &group.fronts, tile)?),
-            Kind::Small | Kind::Sum => {
+            FrontKind::Tiled(tile) => ListKind::Tiled(Fronts::new(gpu, stream, &group.fronts, tile)?),
+            FrontKind::Small | FrontKind::Sum => {
                 ListKind::Small(SmallFronts::new(gpu, stream, &group.fronts)?)
             }
         };

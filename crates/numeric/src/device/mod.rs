@@ -16,4 +16,4 @@ mod tests;
 mod work;
 
 pub use factor::{DeviceFactor, DeviceValue};
-pub use plan::{DeviceOptions, DevicePlan};
+pub use plan::{DeviceOptions, DevicePlan, FrontKind};

@@ -36,7 +36,7 @@ impl Default for DeviceOptions {
 
 /// How a front is factorized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum FrontKind {
     /// It has no pivots: the sum of its children is all.
     Sum,
     /// Whole, in the shared memory of one block.
@@ -89,12 +89,17 @@ impl DevicePlan {
     }
 
     /// How the front of supernode `s` is factorized.
-    pub(crate) fn kind(&self, s: usize) -> Kind {
+    pub fn kind(&self, s: usize) -> FrontKind {
         kind(
             &self.options,
             self.symbolic().npiv(s),
             self.symbolic().nupd(s),
         )
+    }
+
+    /// What it was made with.
+    pub fn options(&self) -> &DeviceOptions {
+        &self.options
     }
 
     /// Precision of the factor.
@@ -103,7 +108,10 @@ impl DevicePlan {
     }
 
     /// How the front of supernode `s` is kept.
-    pub(crate) fn shape(&self, s: usize) -> Result<FrontShape, GpuError> {
+    ///
+    /// # Errors
+    /// None once the plan was made.
+    pub fn shape(&self, s: usize) -> Result<FrontShape, GpuError> {
         shape(
             self.options.precision,
             self.symbolic().npiv(s),
@@ -112,7 +120,10 @@ impl DevicePlan {
     }
 
     /// The front of supernode `s` as the kernels take it.
-    pub(crate) fn front(&self, s: usize) -> Result<Front, GpuError> {
+    ///
+    /// # Errors
+    /// None once the plan was made.
+    pub fn front(&self, s: usize) -> Result<Front, GpuError> {
         let symbolic = self.symbolic();
         let (pivots, updates) = (symbolic.npiv(s) as u32, symbolic.nupd(s) as u32);
         let panel = self.staged.panel_start(s);
@@ -128,17 +139,17 @@ impl DevicePlan {
     }
 }
 
-fn kind(options: &DeviceOptions, npiv: usize, nupd: usize) -> Kind {
+fn kind(options: &DeviceOptions, npiv: usize, nupd: usize) -> FrontKind {
     // n is below 2^32
     let (pivots, updates) = (npiv as u32, nupd as u32);
     if pivots == 0 {
-        Kind::Sum
+        FrontKind::Sum
     } else if SmallFronts::padded_order(pivots, updates) <= options.small_order {
-        Kind::Small
+        FrontKind::Small
     } else if u64::from(pivots) + u64::from(updates) < u64::from(options.large_order) {
-        Kind::Tiled(Tile::T64)
+        FrontKind::Tiled(Tile::T64)
     } else {
-        Kind::Tiled(Tile::T128)
+        FrontKind::Tiled(Tile::T128)
     }
 }
 
@@ -155,8 +166,8 @@ fn shape(precision: Precision, npiv: usize, nupd: usize) -> Result<FrontShape, G
 fn sizes(options: &DeviceOptions, npiv: usize, nupd: usize) -> Result<FrontSizes, GpuError> {
     let shape = shape(options.precision, npiv, nupd)?;
     let inverse = match kind(options, npiv, nupd) {
-        Kind::Tiled(tile) => Fronts::inverse_len(tile, npiv as u32),
-        Kind::Sum | Kind::Small => 0,
+        FrontKind::Tiled(tile) => Fronts::inverse_len(tile, npiv as u32),
+        FrontKind::Sum | FrontKind::Small => 0,
     };
     Ok(FrontSizes {
         panel: shape.panel_len + inverse,

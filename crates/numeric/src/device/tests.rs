@@ -267,6 +267,14 @@ fn compare_with_host<T: DeviceValue>(gpu: &Gpu, name: &str, tolerance: f64) {
         let off = difference(&plan, &numbers, &host);
         assert!(off < tolerance, "{name}: {off:e}");
 
+        let all = (0..symbolic.supernodes()).flat_map(|s| {
+            let (layout, panel) = (host.plan().panel_layout(s), host.panel(s));
+            (0..layout.cols).map(move |j| panel[layout.index(j, j)].ln())
+        });
+        let want = 2.0 * all.sum::<f64>();
+        let got = factor.log_determinant().unwrap();
+        assert!((got - want).abs() < tolerance * want.abs(), "{name}: {got} {want}");
+
         // another matrix between, that fails
         fails_alike(&mut factor, &mut a, &mut host, tolerance);
         host.refactorize(&wide, &Control::default()).unwrap();

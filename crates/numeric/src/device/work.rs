@@ -3,7 +3,7 @@
 use tamarack_gpu::GpuError;
 use tamarack_gpu::dense::{Child, Front, Parent, Placed, Tile};
 
-use super::plan::{DevicePlan, Kind};
+use super::plan::{DevicePlan, FrontKind};
 
 /// The fronts of one stage.
 pub(crate) struct StageWork<'a> {
@@ -21,14 +21,14 @@ pub(crate) struct StageWork<'a> {
 
 /// Fronts of a stage that are factorized by one list.
 pub(crate) struct Group {
-    pub kind: Kind,
+    pub kind: FrontKind,
     pub fronts: Vec<Front>,
     /// First pivot column of each, elimination order.
     pub columns: Vec<u32>,
 }
 
 /// The ways of factorizing a front, the longest first.
-const KINDS: [Kind; 3] = [Kind::Tiled(Tile::T128), Kind::Tiled(Tile::T64), Kind::Small];
+const KINDS: [FrontKind; 3] = [FrontKind::Tiled(Tile::T128), FrontKind::Tiled(Tile::T64), FrontKind::Small];
 
 impl<'a> StageWork<'a> {
     /// The work of stage `k`.

@@ -1,0 +1,147 @@
+//! The stages of a factorization as lists of fronts to substitute with.
+
+use tamarack_gpu::dense::{PanelSolves, SmallSolves, SolveChild, SolveFront, SolveSpace, Tile};
+use tamarack_gpu::{DeviceView, Gpu, GpuError, Stream};
+use tamarack_numeric::{DevicePlan, DeviceValue, FrontKind};
+
+/// What a list of solves takes, in the order of the children of its fronts.
+struct Lists<'a> {
+    fronts: Vec<SolveFront<'a>>,
+    /// How many of the children are each front's.
+    counts: Vec<usize>,
+    children: Vec<SolveChild<'a>>,
+}
+
+/// The fronts of one stage on the device.
+pub(super) struct Stage<T> {
+    small: Option<SmallSolves<T>>,
+    tiled: Vec<PanelSolves<T>>,
+}
+
+impl<T: DeviceValue> Stage<T> {
+    /// Uploads stage `k`; `vectors` are the places of what fronts leave for their parents.
+    pub fn new(
+        gpu: &Gpu,
+        stream: &Stream,
+        plan: &DevicePlan,
+        k: usize,
+        vectors: &[u64],
+    ) -> Result<Self, GpuError> {
+        let of_kind = |wanted: &dyn Fn(usize) -> bool| {
+            let all = plan.staged().stage(k).iter().map(|&s| s as usize);
+            Lists::new(plan, all.filter(|&s| wanted(s)), vectors)
+        };
+        let most = SmallSolves::<T>::most_rows() as usize;
+        let symbolic = plan.symbolic();
+        let rows = |s: usize| symbolic.npiv(s) + symbolic.nupd(s);
+        let is_small = |s: usize| match plan.kind(s) {
+            FrontKind::Small => true,
+            FrontKind::Sum => rows(s) <= most,
+            FrontKind::Tiled(_) => false,
+        };
+        let small = of_kind(&is_small)?;
+        let runs = vec![1; small.fronts.len()];
+        let mut stage = Self {
+            small: None,
+            tiled: Vec::new(),
+        };
+        if !small.fronts.is_empty() {
+            stage.small = Some(SmallSolves::new(gpu, stream, &small.whole(), &runs)?);
+        }
+        for tile in [Tile::T128, Tile::T64] {
+            let is_tiled = |s: usize| match plan.kind(s) {
+                FrontKind::Tiled(own) => own == tile,
+                FrontKind::Sum => tile == Tile::T64 && !is_small(s),
+                FrontKind::Small => false,
+            };
+            let tiled = of_kind(&is_tiled)?;
+            if !tiled.fronts.is_empty() {
+                let list = PanelSolves::new(gpu, stream, &tiled.whole(), tile)?;
+                stage.tiled.push(list);
+            }
+        }
+        Ok(stage)
+    }
+
+    /// Rows of mail that its lists need.
+    pub fn mail_rows(&self) -> u64 {
+        let lists = self.tiled.iter().map(PanelSolves::mail_rows);
+        lists.max().unwrap_or(0)
+    }
+
+    /// Enqueues the forward substitution.
+    pub fn forward(
+        &self,
+        stream: &Stream,
+        arena: DeviceView<'_, T>,
+        space: &mut SolveSpace,
+    ) -> Result<(), GpuError> {
+        if let Some(list) = &self.small {
+            list.forward(stream, arena, space)?;
+        }
+        self.tiled
+            .iter()
+            .try_for_each(|list| list.forward(stream, arena, space))
+    }
+
+    /// Enqueues the backward substitution.
+    pub fn backward(
+        &self,
+        stream: &Stream,
+        arena: DeviceView<'_, T>,
+        space: &mut SolveSpace,
+    ) -> Result<(), GpuError> {
+        if let Some(list) = &self.small {
+            list.backward(stream, arena, space)?;
+        }
+        self.tiled
+            .iter()
+            .try_for_each(|list| list.backward(stream, arena, space))
+    }
+}
+
+impl<'a> Lists<'a> {
+    fn new(
+        plan: &'a DevicePlan,
+        supernodes: impl Iterator<Item = usize>,
+        vectors: &[u64],
+    ) -> Result<Self, GpuError> {
+        let symbolic = plan.symbolic();
+        let mut lists = Self {
+            fronts: Vec::new(),
+            counts: Vec::new(),
+            children: Vec::new(),
+        };
+        for s in supernodes {
+            let front = plan.front(s)?;
+            let before = lists.children.len();
+            let children = symbolic.children(s).iter().map(|&c| c as usize);
+            lists.children.extend(children.map(|c| SolveChild {
+                update: vectors[c],
+                relative: symbolic.relative(c),
+            }));
+            lists.counts.push(lists.children.len() - before);
+            lists.fronts.push(SolveFront {
+                pivots: front.pivots,
+                panel: front.panel,
+                inverse: front.inverse,
+                column: symbolic.columns(s).start as u32, // at most n
+                rows: symbolic.rows(s),
+                update: vectors[s],
+                children: &[],
+            });
+        }
+        Ok(lists)
+    }
+
+    /// The fronts with their children.
+    fn whole(&self) -> Vec<SolveFront<'_>> {
+        let mut rest = &self.children[..];
+        let with_children = |(front, &count): (&SolveFront<'a>, &usize)| {
+            let (children, others) = rest.split_at(count);
+            rest = others;
+            SolveFront { children, ..*front }
+        };
+        self.fronts.iter().zip(&self.counts).map(with_children).collect()
+    }
+}
