@@ -13,7 +13,10 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("ordering", &["sparse"]),
     ("symbolic", &["sparse"]),
     ("plan", &["symbolic", "dense"]),
-    ("numeric", &["sparse", "symbolic", "plan", "dense", "store", "gpu"]),
+    (
+        "numeric",
+        &["sparse", "symbolic", "plan", "dense", "store", "gpu"],
+    ),
     ("solve", &["sparse", "symbolic", "plan", "dense", "numeric"]),
     (
         "tamarack",

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tamarack::Device;
 use tamarack_gpu::Arch;
 
 const EXIT_CODES: &str = "\
 Matrices: Matrix Market (.mtx), Rutherford-Boeing (.rb), SciPy (.npz), the first two also .gz; or \
 `model:NAME`, a model problem (`tamarack generate --list`).
 Exit codes: 0 done, solved to tolerance; 1 usage; 2 bad input; 3 not positive definite; \
-4 resources (memory, files, threads); 5 tolerance not met; 130 interrupted.";
+4 resources (memory, files, threads, GPUs); 5 tolerance not met; 130 interrupted.";
 
 /// Solves large sparse symmetric positive definite systems and says how accurate the answer is.
 #[derive(Debug, Parser)]
@@ -105,6 +106,9 @@ pub struct MachineArgs {
     /// Precision of the factor; `mixed` keeps it in f32 and refines to the accuracy of f64
     #[arg(long, value_enum, default_value_t = PrecisionArg::F64)]
     pub precision: PrecisionArg,
+    /// Where to work: cpu, gpu, gpu:N, or auto for whichever is predicted to be faster
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: Device,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use tamarack::{OnNotSpd, Options, Ordering, Precision, Rates, calibrate};
+use tamarack::{GpuOptions, OnNotSpd, Options, Ordering, Precision, Rates, calibrate};
 
 use crate::args::{MachineArgs, PrecisionArg};
 use crate::atomic;
@@ -26,6 +26,8 @@ pub fn options(args: &MachineArgs, ordering: Ordering, talk: Talk) -> Options {
         PrecisionArg::F32 => Precision::F32,
         PrecisionArg::Mixed => Precision::Mixed,
     };
+    options.device = args.device;
+    options.gpu = gpu_options();
     options.threads = args.threads;
     options.memory_bytes = args.memory;
     options.on_not_spd = OnNotSpd::Fail;
@@ -75,6 +77,14 @@ pub fn variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name)
         .filter(|v| !v.is_empty())
         .map(PathBuf::from)
+}
+
+/// Compiled kernels in the user's cache folder, and NVRTC where `TAMARACK_NVRTC` says.
+pub fn gpu_options() -> GpuOptions {
+    let mut options = GpuOptions::default();
+    options.cache = cache_folder().map(|folder| folder.join("gpu"));
+    options.nvrtc = variable("TAMARACK_NVRTC");
+    options
 }
 
 fn processor() -> String {

@@ -49,7 +49,15 @@ impl Gpu {
     /// outcomes, sorted by path.
     #[must_use]
     pub fn load_all(&self) -> Vec<(Program, Result<Module, GpuError>)> {
-        let programs: Vec<_> = Program::all().collect();
+        self.load_under("")
+    }
+
+    /// The same for the programs in one folder, such as `dense/`.
+    #[must_use]
+    pub fn load_under(&self, folder: &str) -> Vec<(Program, Result<Module, GpuError>)> {
+        let programs: Vec<_> = Program::all()
+            .filter(|program| program.path().starts_with(folder))
+            .collect();
         let outcomes = side_by_side(&programs, |program| self.load(program));
         programs.into_iter().zip(outcomes).collect()
     }

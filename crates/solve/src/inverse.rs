@@ -18,6 +18,12 @@ impl<I: Inverse + ?Sized> Inverse for &mut I {
     }
 }
 
+impl<I: Inverse + ?Sized> Inverse for Box<I> {
+    fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
+        (**self).apply(x, nrhs)
+    }
+}
+
 /// `D (D A D)⁻¹ D`: an inverse of the scaled matrix as one of the matrix.
 pub struct Scaled<'a, I: ?Sized> {
     /// An inverse of `D A D`, in single precision.

@@ -128,7 +128,7 @@ impl Engine for Host {
 
 /// A factor on the host with its plan of solves and memory for them.
 #[derive(Debug)]
-pub struct HostSolver<T> {
+pub struct HostSolver<T: Value> {
     factor: NumericFactor<T>,
     plan: Arc<Substitution>,
     workspace: SolveWorkspace<T>,

@@ -6,9 +6,9 @@ use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, Team,
 use tamarack_ordering::{Method, Workspace, order};
 use tamarack_plan::{FactorPlan, Machine, PlanOptions};
 use tamarack_solve::{
-    Host, HostSolver, Inverse, MixedFactor, Outcome, RefineOptions, RefineWorkspace, ResidualPrecision,
-    SolveError, SolveWorkspace, Substitution, condition_estimate, forward_error_bound,
-    log_determinant, refine, solve,
+    Host, HostSolver, Inverse, MixedFactor, Outcome, RefineOptions, RefineWorkspace,
+    ResidualPrecision, SolveError, SolveWorkspace, Substitution, condition_estimate,
+    forward_error_bound, log_determinant, refine, solve,
 };
 use tamarack_sparse::{Duplicates, SymmetricCsc, Triplets};
 use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
@@ -287,7 +287,8 @@ fn the_condition_estimate_is_near_the_truth() {
         );
         let log_det: f64 = (0..n).map(|i| 2.0 * l[i + i * n].ln()).sum();
         assert!(
-            (log_determinant(inverse.factor()).unwrap() - log_det).abs() < 1e-9 * log_det.abs().max(1.0)
+            (log_determinant(inverse.factor()).unwrap() - log_det).abs()
+                < 1e-9 * log_det.abs().max(1.0)
         );
         let b = right_side(n, 1);
         let mut x = b.clone();
@@ -396,7 +397,7 @@ fn mixed_scales_what_single_precision_cannot_hold() {
         componentwise_backward_error(&a, &x, &b) < 1e-13,
         "{report:?}"
     );
-    assert!(factor.double().is_none());
+    assert_ne!(report.outcome, Outcome::Double);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use tamarack_gpu::{Gpu, GpuError, GpuOptions, Program};
+use tamarack_gpu::{Gpu, GpuError, GpuOptions};
 use tamarack_numeric::{DeviceOptions, DevicePlan, FactorError};
 use tamarack_symbolic::{AmalgamationOptions, SymbolicFactor, SymbolicOptions};
 
@@ -99,8 +99,8 @@ impl Opening {
         let options = options.clone();
         let thread = std::thread::spawn(move || {
             let gpu = Gpu::open_with(index, options)?;
-            for program in Program::all().filter(|p| p.path().starts_with("dense/")) {
-                gpu.load(&program)?;
+            for (_, loaded) in gpu.load_under("dense/") {
+                loaded?;
             }
             Ok(gpu)
         });

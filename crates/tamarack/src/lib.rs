@@ -48,8 +48,8 @@ pub use options::{Options, Ordering, Precision, Rates};
 
 pub use tamarack_gpu::{GpuError, GpuOptions};
 pub use tamarack_numeric::{
-    Activity, Call, Cause, ClassTime, Control, DevicePlan, Event, FrontId, LaneTime, NotPositiveDefinite,
-    OnNotSpd, Phase, PhaseTime, Profile, Progress,
+    Activity, Call, Cause, ClassTime, Control, DevicePlan, Event, FrontId, LaneTime,
+    NotPositiveDefinite, OnNotSpd, Phase, PhaseTime, Profile, Progress,
 };
 pub use tamarack_ordering::{AmdOptions, Method, MmdOptions, NdOptions};
 pub use tamarack_plan::{Bytes, FactorPlan, FrontRates, MemoryUse, Precision as PlanPrecision};

@@ -222,12 +222,8 @@ impl Warm {
 }
 
 fn options(args: &GpuArgs) -> GpuOptions {
-    let mut options = GpuOptions::default();
-    let own = || Some(machine::cache_folder()?.join("gpu"));
-    options.cache = args.cache.clone().or_else(own);
-    options.nvrtc = args
-        .nvrtc
-        .clone()
-        .or_else(|| machine::variable("TAMARACK_NVRTC"));
+    let mut options = machine::gpu_options();
+    options.cache = args.cache.clone().or(options.cache);
+    options.nvrtc = args.nvrtc.clone().or(options.nvrtc);
     options
 }

@@ -1,10 +1,10 @@
 //! `tamarack plan`: what a factorization would cost.
 
 use serde::Serialize;
-use tamarack::{Analysis, Bytes, available_memory_bytes};
+use tamarack::{Analysis, Bytes, Place, available_memory_bytes};
 
 use crate::args::PlanArgs;
-use crate::commands::report::{AnalysisReport, MatrixReport, PlanReport, row};
+use crate::commands::report::{AnalysisReport, MatrixReport, PlaceReport, PlanReport, row};
 use crate::failure::Failure;
 use crate::progress::Talk;
 use crate::{input, machine, out};
@@ -14,6 +14,7 @@ struct Report {
     matrix: MatrixReport,
     analysis: AnalysisReport,
     plan: PlanReport,
+    place: PlaceReport,
     /// Memory that may be used, where it is known.
     budget_bytes: Option<u64>,
     fits: bool,
@@ -29,11 +30,13 @@ pub fn run(args: &PlanArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     activity.done();
     let plan = PlanReport::new(analysis.plan());
     let budget_bytes = args.machine.memory.or_else(available_memory_bytes);
-    let fits = budget_bytes.is_none_or(|budget| plan.predicted_bytes <= budget);
+    let on_gpu = matches!(analysis.place(), Place::Gpu { .. });
+    let fits = on_gpu || budget_bytes.is_none_or(|budget| plan.predicted_bytes <= budget);
     let report = Report {
         matrix,
         analysis: AnalysisReport::new(&analysis),
         plan,
+        place: PlaceReport::new(&analysis),
         budget_bytes,
         fits,
     };
@@ -41,8 +44,12 @@ pub fn run(args: &PlanArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         out::json(&report)?;
     } else {
         let mut text = report.matrix.row() + &report.analysis.rows();
-        text += &format!("\n{}\n", analysis.plan());
-        if let Some(budget) = budget_bytes {
+        text += &report.place.row();
+        match analysis.place() {
+            Place::Gpu { plan, .. } => text += &format!("\n{plan}\n"),
+            _ => text += &format!("\n{}\n", analysis.plan()),
+        }
+        if let Some(budget) = budget_bytes.filter(|_| !on_gpu) {
             let verdict = if fits { "enough" } else { "NOT enough" };
             text += &row("\nmay be used", &format!("{} ({verdict})", Bytes(budget)));
         }

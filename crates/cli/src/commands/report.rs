@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use tamarack::{Analysis, FactorPlan};
+use tamarack::{Analysis, FactorPlan, Place};
 
 use crate::input::Loaded;
 use crate::out::{flops, grouped, secs};
@@ -123,6 +123,57 @@ impl PlanReport {
             workspace_bytes: memory.workspace_bytes,
             analysis_bytes: memory.analysis_bytes,
             largest_front: plan.largest_front(),
+        }
+    }
+}
+
+/// Where factors are made and used, and what the plan says of that place.
+#[derive(Debug, Serialize)]
+pub struct PlaceReport {
+    /// `cpu`, or `gpu:` with its number.
+    pub device: String,
+    /// Name of the GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu: Option<String>,
+    /// Why it is not a GPU, where `auto` was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Memory at the peak there.
+    pub predicted_bytes: u64,
+    pub predicted_seconds: f64,
+}
+
+impl PlaceReport {
+    pub fn new(analysis: &Analysis) -> Self {
+        match analysis.place() {
+            Place::Gpu {
+                index, name, plan, ..
+            } => Self {
+                device: format!("gpu:{index}"),
+                gpu: Some(name.clone()),
+                reason: None,
+                predicted_bytes: plan.device_bytes(),
+                predicted_seconds: plan.predicted_secs(),
+            },
+            place => Self {
+                device: "cpu".to_owned(),
+                gpu: None,
+                reason: match place {
+                    Place::Cpu { reason } => reason.clone(),
+                    _ => None,
+                },
+                predicted_bytes: analysis.plan().memory().peak_bytes(),
+                predicted_seconds: analysis.plan().predicted_secs(),
+            },
+        }
+    }
+
+    /// The line for people; none where nothing else than the CPU was thought of.
+    pub fn row(&self) -> String {
+        match (&self.gpu, &self.reason) {
+            (Some(name), _) => row("device", &format!("{} ({name})", self.device)),
+            (None, Some(reason)) => row("device", &format!("cpu: {reason}")),
+            (None, None) => String::new(),
         }
     }
 }

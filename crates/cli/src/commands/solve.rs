@@ -9,7 +9,7 @@ use tamarack::{
 
 use crate::args::{PrecisionArg, RefineArg, SolveArgs};
 use crate::commands::profile::ProfileReport;
-use crate::commands::report::{AnalysisReport, MatrixReport, row};
+use crate::commands::report::{AnalysisReport, MatrixReport, PlaceReport, row};
 use crate::failure::Failure;
 use crate::out::secs;
 use crate::peak::Peak;
@@ -32,12 +32,11 @@ struct FactorizeReport {
     seconds: f64,
     gflops: f64,
     threads: usize,
-    device: &'static str,
+    #[serde(flatten)]
+    place: PlaceReport,
     precision: &'static str,
-    /// Growth of resident memory, from before the analysis to the peak of the factorization.
+    /// Growth of resident memory on the host, from before the analysis to the peak of the factorization.
     peak_bytes: Option<u64>,
-    predicted_bytes: u64,
-    predicted_seconds: f64,
     /// σ of A + σI, where it was factorized instead of A.
     #[serde(skip_serializing_if = "Option::is_none")]
     shift: Option<f64>,
@@ -110,11 +109,9 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
             seconds: factorize_secs,
             gflops: analysis.symbolic().stats().flops as f64 / factorize_secs.max(1e-9) / 1e9,
             threads: plan.threads(),
-            device: "cpu",
+            place: PlaceReport::new(&analysis),
             precision: options.precision.name(),
             peak_bytes,
-            predicted_bytes: plan.memory().peak_bytes(),
-            predicted_seconds: plan.predicted_secs(),
             shift: factor.shift(),
         },
         solve: SolveTimes {
@@ -259,20 +256,32 @@ impl Report {
     fn text(&self) -> String {
         let (f, s, a) = (&self.factorize, &self.solve, &self.accuracy);
         let mut text = self.matrix.row() + &self.analysis.rows();
-        let threads = if f.threads == 1 { "thread" } else { "threads" };
+        let place = &f.place;
+        text += &place.row();
+        let workers = match (&place.gpu, f.threads) {
+            (Some(_), _) => place.device.clone(),
+            (None, 1) => "1 thread".to_owned(),
+            (None, threads) => format!("{threads} threads"),
+        };
         let times = format!(
-            "{} ({:.1} GFLOP/s, {}, {} {threads}; predicted {})",
+            "{} ({:.1} GFLOP/s, {}, {workers}; predicted {})",
             secs(f.seconds),
             f.gflops,
             f.precision,
-            f.threads,
-            secs(f.predicted_seconds)
+            secs(place.predicted_seconds)
         );
         text += &row("factorize", &times);
-        let predicted = Bytes(f.predicted_bytes);
-        let memory = match f.peak_bytes {
-            Some(peak) => format!("{} (predicted {predicted})", Bytes(peak)),
-            None => format!("{predicted} predicted"),
+        let predicted = Bytes(place.predicted_bytes);
+        let memory = match (&place.gpu, f.peak_bytes) {
+            (None, Some(peak)) => format!("{} (predicted {predicted})", Bytes(peak)),
+            (None, None) => format!("{predicted} predicted"),
+            (Some(_), Some(peak)) => {
+                format!(
+                    "{predicted} predicted on the device, {} on the host",
+                    Bytes(peak)
+                )
+            }
+            (Some(_), None) => format!("{predicted} predicted on the device"),
         };
         text += &row("memory", &memory);
         if let Some(sigma) = f.shift {

@@ -235,7 +235,9 @@ impl<T: DeviceValue> DeviceFactor<T> {
             let (front, shape) = (self.plan.front(s as usize)?, self.plan.shape(s as usize)?);
             if front.panel + shape.panel_len > from + host.len() as u64 {
                 from = front.panel;
-                let end = (from + shape.panel_len).max(from + CHUNK).min(staged.factor_len());
+                let end = (from + shape.panel_len)
+                    .max(from + CHUNK)
+                    .min(staged.factor_len());
                 let part = self.arena.view().slice(from as usize..end as usize)?;
                 host = self.stream().to_host(part)?;
             }

@@ -107,7 +107,9 @@ impl<T: Real> Stage<T> {
 impl<T: Real> List<T> {
     fn new(gpu: &Gpu, stream: &Stream, group: &Group) -> Result<Self, GpuError> {
         let fronts = match group.kind {
-            FrontKind::Tiled(tile) => ListKind::Tiled(Fronts::new(gpu, stream, &group.fronts, tile)?),
+            FrontKind::Tiled(tile) => {
+                ListKind::Tiled(Fronts::new(gpu, stream, &group.fronts, tile)?)
+            }
             FrontKind::Small | FrontKind::Sum => {
                 ListKind::Small(SmallFronts::new(gpu, stream, &group.fronts)?)
             }

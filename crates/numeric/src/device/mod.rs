@@ -8,9 +8,11 @@
 //! Children are added in the order of the tree and every entry is accumulated by one thread in a fixed order, so
 //! that bits repeat from run to run.
 
+mod cost;
 mod factor;
 mod launch;
 mod plan;
+mod report;
 #[cfg(test)]
 mod tests;
 mod work;

@@ -7,6 +7,7 @@ use tamarack_gpu::dense::{Front, FrontShape, Fronts, SmallFronts, Tile};
 use tamarack_plan::{FrontSizes, Precision, StagedPlan};
 use tamarack_symbolic::SymbolicFactor;
 
+use super::cost;
 use crate::error::FactorError;
 
 /// What a device plan may choose from.
@@ -86,6 +87,16 @@ impl DevicePlan {
     /// Bytes of panels and update matrices on the device.
     pub fn arena_bytes(&self) -> u64 {
         self.staged.arena_len() * self.options.precision.bytes() as u64
+    }
+
+    /// Bytes that it takes on the device, with lists, values and vectors of one right-hand side.
+    pub fn device_bytes(&self) -> u64 {
+        cost::device_bytes(self)
+    }
+
+    /// Predicted seconds of a refactorization on a card like an H100, the values' way there included.
+    pub fn predicted_secs(&self) -> f64 {
+        cost::secs(self)
     }
 
     /// How the front of supernode `s` is factorized.

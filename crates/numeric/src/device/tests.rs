@@ -273,7 +273,10 @@ fn compare_with_host<T: DeviceValue>(gpu: &Gpu, name: &str, tolerance: f64) {
         });
         let want = 2.0 * all.sum::<f64>();
         let got = factor.log_determinant().unwrap();
-        assert!((got - want).abs() < tolerance * want.abs(), "{name}: {got} {want}");
+        assert!(
+            (got - want).abs() < tolerance * want.abs(),
+            "{name}: {got} {want}"
+        );
 
         // another matrix between, that fails
         fails_alike(&mut factor, &mut a, &mut host, tolerance);

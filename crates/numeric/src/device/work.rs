@@ -28,7 +28,11 @@ pub(crate) struct Group {
 }
 
 /// The ways of factorizing a front, the longest first.
-const KINDS: [FrontKind; 3] = [FrontKind::Tiled(Tile::T128), FrontKind::Tiled(Tile::T64), FrontKind::Small];
+const KINDS: [FrontKind; 3] = [
+    FrontKind::Tiled(Tile::T128),
+    FrontKind::Tiled(Tile::T64),
+    FrontKind::Small,
+];
 
 impl<'a> StageWork<'a> {
     /// The work of stage `k`.

@@ -188,14 +188,18 @@ impl<T: DeviceValue> DeviceSolver<T> {
             self.vectors = Vectors::new(&self.factor, &self.stages, self.updates, nrhs)?;
         }
         let stream = self.factor.stream();
-        let Vectors { staged, x: device, .. } = &mut self.vectors;
+        let Vectors {
+            staged, x: device, ..
+        } = &mut self.vectors;
         staged.as_mut_slice()[..x.len()].copy_from_slice(x);
         let part = device.view_mut().split_at(x.len())?.0;
         // SAFETY: `staged` is not written before the wait below.
         unsafe { staged.upload_async(stream, ..x.len(), part)? };
         self.enqueue(nrhs)?;
         let stream = self.factor.stream();
-        let Vectors { staged, x: device, .. } = &mut self.vectors;
+        let Vectors {
+            staged, x: device, ..
+        } = &mut self.vectors;
         // SAFETY: waited for before it is read.
         unsafe { staged.download_async(stream, device.view().slice(..x.len())?, ..x.len())? };
         stream.synchronize()?;

@@ -142,6 +142,10 @@ impl<'a> Lists<'a> {
             rest = others;
             SolveFront { children, ..*front }
         };
-        self.fronts.iter().zip(&self.counts).map(with_children).collect()
+        self.fronts
+            .iter()
+            .zip(&self.counts)
+            .map(with_children)
+            .collect()
     }
 }

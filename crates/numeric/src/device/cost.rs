@@ -1,0 +1,70 @@
+//! What a factorization on a device will take: bytes and seconds.
+//!
+//! The model: the fronts of a stage are assembled at the speed of memory, then eliminated, with a chain of diagonal
+//! tiles in the largest front and the operations of all of them; a stage has a fixed cost besides. Measured on an
+//! H100 (132 multiprocessors), and in proportion for other devices.
+
+use super::plan::{DevicePlan, FrontKind};
+
+/// A stage without work: launches, and the tail of the last blocks.
+const STAGE_SECS: f64 = 6e-5;
+/// A diagonal tile of 64 columns with what waits for it.
+const TILE_SECS: f64 = 1.6e-5;
+/// Operations of large fronts, each a multiplication and an addition.
+const FLOPS_PER_SEC: f64 = 3.8e13;
+/// Bytes of children and parents in an assembly.
+const BYTES_PER_SEC: f64 = 1.5e12;
+/// Bytes from the host.
+const UPLOAD_BYTES_PER_SEC: f64 = 8e9;
+
+/// Predicted seconds of a refactorization, the upload of the values included.
+pub(super) fn secs(plan: &DevicePlan) -> f64 {
+    let (staged, symbolic) = (plan.staged(), plan.symbolic());
+    let number_bytes = plan.precision().bytes() as f64;
+    let mut secs = symbolic.nnz_a() as f64 * number_bytes / UPLOAD_BYTES_PER_SEC;
+    for k in 0..staged.stages() {
+        let (mut flops, mut numbers, mut tiles) = (0.0, 0.0, 0_usize);
+        for &s in staged.stage(k) {
+            let (npiv, nupd) = (symbolic.npiv(s as usize), symbolic.nupd(s as usize));
+            flops += tamarack_plan::front_flops(npiv, nupd) as f64;
+            numbers += (npiv * (npiv + nupd) + nupd * nupd * 2) as f64; // read once, written twice
+            if let FrontKind::Tiled(_) = plan.kind(s as usize) {
+                tiles = tiles.max(npiv.div_ceil(64));
+            }
+        }
+        secs += STAGE_SECS
+            + TILE_SECS * tiles as f64
+            + flops / FLOPS_PER_SEC
+            + number_bytes * numbers / BYTES_PER_SEC;
+    }
+    secs
+}
+
+/// Bytes on the device: the arena, the values of A, and the lists of the factorization and of solves with one
+/// right-hand side.
+pub(super) fn device_bytes(plan: &DevicePlan) -> u64 {
+    let (staged, symbolic) = (plan.staged(), plan.symbolic());
+    let (n, nnz) = (symbolic.n() as u64, symbolic.nnz_a());
+    let fronts = symbolic.supernodes() as u64;
+    let rows: u64 = (0..symbolic.supernodes())
+        .map(|s| symbolic.nupd(s) as u64)
+        .sum();
+    let (_, vectors) = staged.update_vectors();
+    // values, and for each entry its place and its number
+    let entries = nnz * (plan.precision().bytes() as u64 + 12);
+    // relative indices; rows, starts and sources of a solve
+    let indices = 4 * (rows + 3 * rows + n);
+    let tiles: u64 = (0..symbolic.supernodes()).map(|s| tiles(plan, s)).sum();
+    plan.arena_bytes() + entries + indices + 240 * fronts + 8 * tiles + 8 * (vectors + 3 * n)
+}
+
+/// Tiles of a front: of its assembly, and of its elimination.
+fn tiles(plan: &DevicePlan, s: usize) -> u64 {
+    let (npiv, nupd) = (plan.symbolic().npiv(s), plan.symbolic().nupd(s));
+    let rows = (npiv.div_ceil(64) + nupd.div_ceil(64)) as u64;
+    let lists = match plan.kind(s) {
+        FrontKind::Tiled(_) => 2,
+        FrontKind::Small | FrontKind::Sum => 1,
+    };
+    lists * rows * (rows + 1) / 2
+}

@@ -1,0 +1,168 @@
+//! The solver on a GPU; skipped visibly without one.
+
+use tamarack::{
+    Analysis, Device, Error, ErrorKind, OnNotSpd, Options, Ordering, Place, Precision,
+    SymmetricCsc, models::Model,
+};
+
+const MODELS: [&str; 6] = [
+    "p2d5_60",
+    "p3d7_17",
+    "p3d27_9",
+    "el3d_6",
+    "circuit_3000",
+    "lpnorm_900",
+];
+
+fn model(name: &str) -> SymmetricCsc<f64> {
+    name.parse::<Model>().unwrap().generate().unwrap()
+}
+
+fn options() -> Option<Options> {
+    tamarack_gpu::testing::gpu()?;
+    let mut options = Options::default();
+    options.device = Device::Gpu(0);
+    options.gpu.cache = Some(std::env::temp_dir().join("tamarack-gpu-tests"));
+    Some(options)
+}
+
+fn right_sides(n: usize, count: usize) -> Vec<f64> {
+    (0..n * count)
+        .map(|i| ((i * 37 % 101) as f64 - 50.0) / 7.0)
+        .collect()
+}
+
+#[test]
+fn a_device_that_is_not_there_is_an_error_or_the_cpu() {
+    let a = model("p2d5_10");
+    let mut options = Options::default();
+    options.device = Device::Gpu(999);
+    let error = Analysis::new(a.pattern(), &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Device, "{error}");
+    options.device = Device::Auto;
+    let analysis = Analysis::new(a.pattern(), &options).unwrap();
+    let Place::Cpu { reason } = analysis.place() else {
+        panic!("a hundred unknowns went to a GPU");
+    };
+    assert!(reason.as_ref().unwrap().contains("predicted"), "{reason:?}");
+    let mut x = right_sides(a.n(), 1);
+    analysis.factorize(&a).unwrap().solve(&mut x).unwrap();
+}
+
+#[test]
+fn answers_are_as_accurate_as_on_the_host() {
+    let Some(mut options) = options() else { return };
+    for name in MODELS {
+        let a = model(name);
+        for precision in [Precision::F64, Precision::Mixed] {
+            options.precision = precision;
+            let analysis = Analysis::new(a.pattern(), &options).unwrap();
+            let mut factor = analysis.factorize(&a).unwrap();
+            for count in [1, 3, 16, 19] {
+                let mut x = right_sides(a.n(), count);
+                let report = factor.solve_refined(&a, &mut x).unwrap();
+                let error = report.componentwise_backward_error();
+                assert!(error < 1e-14, "{name} {precision} {count}: {error:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bits_repeat_and_do_not_depend_on_the_number_of_right_hand_sides() {
+    let Some(options) = options() else { return };
+    let a = model("p3d7_17");
+    let analysis = Analysis::new(a.pattern(), &options).unwrap();
+    let mut factor = analysis.factorize(&a).unwrap();
+    let b = right_sides(a.n(), 20);
+    let mut first = b.clone();
+    factor.solve(&mut first).unwrap();
+    for round in 0..20 {
+        factor.refactorize(&a).unwrap();
+        let mut x = b.clone();
+        let columns = 1 + round % 7;
+        for x in x.chunks_mut(columns * a.n()) {
+            factor.solve(x).unwrap();
+        }
+        assert!(x == first, "round {round}");
+    }
+}
+
+#[test]
+fn the_column_that_is_not_positive_is_the_hosts() {
+    let Some(options) = options() else { return };
+    for name in MODELS {
+        let mut a = model(name);
+        let mut host_options = options.clone();
+        host_options.device = Device::Cpu;
+        for column in [0, a.n() / 3, a.n() - 1] {
+            let at = a.pattern().col_ptr()[column] as usize;
+            let before = std::mem::replace(&mut a.values_mut()[at], -2.5);
+            let on_device = Analysis::new(a.pattern(), &options).unwrap();
+            // the same order: which column fails first depends on it
+            host_options.ordering =
+                Ordering::Permutation(on_device.symbolic().permutation().clone());
+            let on_host = Analysis::new(a.pattern(), &host_options).unwrap();
+            let of = |error: Error| *error.not_positive_definite().unwrap();
+            let got = of(on_device.factorize(&a).unwrap_err());
+            let want = of(on_host.factorize(&a).unwrap_err());
+            assert_eq!(
+                (got.column, got.position, got.cause),
+                (want.column, want.position, want.cause),
+                "{name}"
+            );
+            a.values_mut()[at] = before;
+        }
+    }
+}
+
+#[test]
+fn a_shift_makes_it_positive() {
+    let Some(mut options) = options() else { return };
+    options.on_not_spd = OnNotSpd::Shift;
+    let mut a = model("p2d5_30");
+    let at = a.pattern().col_ptr()[7] as usize;
+    a.values_mut()[at] = -1.0;
+    let analysis = Analysis::new(a.pattern(), &options).unwrap();
+    let factor = analysis.factorize(&a).unwrap();
+    assert!(
+        factor
+            .shift()
+            .is_some_and(|sigma| sigma > 1.0 && sigma < 100.0)
+    );
+}
+
+#[test]
+fn the_determinant_is_the_hosts() {
+    let Some(mut options) = options() else { return };
+    let a = model("el3d_6");
+    for precision in [Precision::F64, Precision::F32, Precision::Mixed] {
+        options.precision = precision;
+        options.device = Device::Gpu(0);
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let got = analysis.factorize(&a).unwrap().log_determinant().unwrap();
+        options.device = Device::Cpu;
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let want = analysis.factorize(&a).unwrap().log_determinant().unwrap();
+        assert!(
+            (got - want).abs() < 1e-5 * want.abs(),
+            "{precision}: {got} {want}"
+        );
+    }
+}
+
+#[test]
+fn degenerate_matrices() {
+    let Some(options) = options() else { return };
+    for n in [0_usize, 1, 2, 65] {
+        let ptr: Vec<u32> = (0..=n as u32).collect();
+        let rows: Vec<u32> = (0..n as u32).collect();
+        let values: Vec<f64> = (0..n).map(|i| 1.0 + i as f64).collect();
+        let a = SymmetricCsc::lower(n, &ptr, &rows, &values).unwrap();
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let mut factor = analysis.factorize(&a).unwrap();
+        let mut x = values.clone();
+        factor.solve(&mut x).unwrap();
+        assert!(x.iter().all(|&x| (x - 1.0).abs() < 1e-15), "{x:?}");
+    }
+}
