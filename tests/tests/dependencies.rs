@@ -17,11 +17,14 @@ const ARROWS: [(&str, &[&str]); 15] = [
         "numeric",
         &["sparse", "symbolic", "plan", "dense", "store", "gpu"],
     ),
-    ("solve", &["sparse", "symbolic", "plan", "dense", "numeric"]),
+    (
+        "solve",
+        &["sparse", "symbolic", "plan", "dense", "numeric", "gpu"],
+    ),
     (
         "tamarack",
         &[
-            "sparse", "ordering", "symbolic", "plan", "dense", "store", "numeric", "solve",
+            "sparse", "ordering", "symbolic", "plan", "dense", "store", "numeric", "solve", "gpu",
         ],
     ),
     ("cli", &["tamarack", "gpu"]),

@@ -80,12 +80,16 @@ fn refactorize_allocates_nothing() {
             let options = FactorOptions::default();
             let mut f =
                 NumericFactor::factorize(plan.clone(), team, &a, &options, &control).unwrap();
-            let before = ALLOCATIONS.load(Ordering::Relaxed);
-            for _ in 0..100 {
-                f.refactorize(&a, &control).unwrap();
-            }
-            let made = ALLOCATIONS.load(Ordering::Relaxed) - before;
-            assert_eq!(made, 0, "{threads} threads");
+            // The count is the whole process's, the test harness's own thread included: what belongs to a
+            // refactorization comes every time.
+            let made = (0..3).map(|_| {
+                let before = ALLOCATIONS.load(Ordering::Relaxed);
+                for _ in 0..100 {
+                    f.refactorize(&a, &control).unwrap();
+                }
+                ALLOCATIONS.load(Ordering::Relaxed) - before
+            });
+            assert_eq!(made.min(), Some(0), "{threads} threads");
         }
     }
     assert!(
