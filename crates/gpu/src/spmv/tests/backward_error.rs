@@ -124,10 +124,9 @@ fn residuals_and_errors_are_those_of_the_host() {
                 stream.to_host(&r).unwrap(),
                 stream.to_host(&errors).unwrap(),
             );
-            for v in 0..rhs as usize {
+            for (v, &own) in got_errors.iter().enumerate() {
                 let at = v * ld..v * ld + rows;
                 let (want, want_errors) = host(&half, &b[at.clone()], &x[at.clone()]);
-                let own = got_errors[v];
                 for (i, (g, w)) in got[at].iter().zip(&want).enumerate() {
                     let tolerance = 1e-14 * (1.0 + want_errors.matrix) * 1e3;
                     assert!(
