@@ -9,7 +9,7 @@ use crate::nd::buckets::Counted;
 use crate::nd::graph::Weighted;
 use crate::nd::options::THOROUGH;
 use crate::nd::random::mix;
-use crate::nd::tree::{Growing, NODES};
+use crate::nd::tree::Growing;
 use crate::nd::{Dissection, Space, TASK, split};
 
 impl Dissection<'_> {
@@ -60,8 +60,7 @@ impl Dissection<'_> {
         seed: u64,
         space: &mut Space,
     ) -> Vec<(u32, bool)> {
-        // The last row of the tree has no children.
-        if part.n() < self.options.piece || t as usize >= NODES / 2 {
+        if part.n() < self.options.piece || t as usize >= tree.limit {
             tree.put(list, t, part.total);
             space.graphs.push(part);
             return Vec::new();
@@ -77,7 +76,8 @@ impl Dissection<'_> {
             return vec![(t, false)];
         }
         let n = part.n();
-        let ([left, right], count) = split(part, &separation, list, space);
+        let ([left, right], count) = split(&part, &separation, list, space);
+        space.graphs.push(part);
         let both = count + right.n();
         tree.put(&list[both..], t, separation.weight[2]);
         space.bisector.recycle(separation);
@@ -122,8 +122,7 @@ impl Growing {
         let mut starts = vec![NONE; totals.len()];
         let mut bounds = Vec::new();
         let mut end = 0;
-        // The last row of the tree has no children.
-        for t in 1..totals.len().min(NODES / 2) {
+        for t in 1..totals.len().min(self.limit) {
             if totals[t] as usize >= least && !self.divided[t] && !self.closed[t] {
                 starts[t] = end;
                 end += totals[t];

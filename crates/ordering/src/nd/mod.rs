@@ -18,6 +18,7 @@ mod divide;
 mod graph;
 mod heap;
 mod leaf;
+mod levels;
 mod options;
 mod predict;
 mod random;
@@ -40,10 +41,18 @@ use buckets::{Counted, atomics, values};
 use compress::compress;
 use graph::Weighted;
 use leaf::LeafSpace;
+use levels::{best_level, may_be_thin};
 pub use options::NdOptions;
 use options::QUICK;
 use random::mix;
-use tree::Tree;
+use tree::{Tree, hierarchy};
+
+/// Levels of a breadth-first search are looked at in graphs of so many times `options.piece` vertices.
+/// With 8 in place of 30 grids take longer and gain nothing.
+const LEVELS: usize = 30;
+
+/// A level is taken if its cost is below this share of that of the separator it replaces.
+const THINNER: f64 = 0.95;
 
 /// Graphs of so many vertices are worth a task of their own.
 const TASK: usize = 2000;
@@ -93,6 +102,18 @@ struct Space {
     list: Vec<u32>,
 }
 
+/// A large piece on the way from its tree to the pieces of the tree.
+struct Descent<'a> {
+    graph: &'a Weighted,
+    tree: Tree,
+    /// Where the subtree of each node ends in `arranged`.
+    bounds: Vec<u32>,
+    /// The vertices in the order of the tree.
+    arranged: Vec<u32>,
+    /// Where in `arranged` each vertex stands.
+    place: Vec<u32>,
+}
+
 struct Dissection<'a> {
     graph: &'a Weighted,
     options: &'a NdOptions,
@@ -115,36 +136,83 @@ impl Dissection<'_> {
             self.graph.extract(&mut graph, list, Some);
             return self.dissect(graph, list, seed, &mut space);
         }
-        let tree = self.tree(self.graph, seed);
+        self.dissect_large(self.graph, list, seed)
+    }
+
+    /// Orders the large piece `list` whose graph is `graph`: vertex `v` there is `list[v]` here.
+    fn dissect_large(
+        &self,
+        graph: &Weighted,
+        list: &mut [u32],
+        seed: u64,
+    ) -> Result<(), OrderingError> {
+        let levels = hierarchy(graph, self.options, seed);
+        if graph.n() >= LEVELS * self.options.piece
+            && may_be_thin(graph)
+            && let Some((cost, level)) = best_level(graph, self.options)
+            && cost < THINNER * self.root_cost(graph, &levels, seed)
+        {
+            drop(levels);
+            let mut space = self.take_space();
+            let ([left, right], count) = split(graph, &level, list, &mut space);
+            self.give_space(space);
+            let (left_list, rest) = list.split_at_mut(count);
+            let right_list = &mut rest[..right.n()];
+            let (a, b) = rayon::join(
+                || self.dissect_half(left, left_list, mix(seed ^ 1)),
+                || self.dissect_half(right, right_list, mix(seed ^ 2)),
+            );
+            return a.and(b);
+        }
+        let tree = self.tree(graph, levels, seed);
         let (arranged, bounds) = arrange(&tree);
-        list.copy_from_slice(&arranged);
-        let place = places(&arranged, n);
-        drop(arranged);
-        self.descend(&tree, &bounds, &place, 1, list, 0, seed)
+        let place = places(&arranged, graph.n());
+        let globals: Vec<u32> = arranged.iter().map(|&v| list[v as usize]).collect();
+        list.copy_from_slice(&globals);
+        drop(globals);
+        let descent = Descent {
+            graph,
+            tree,
+            bounds,
+            place,
+            arranged,
+        };
+        self.descend(&descent, 1, list, 0, seed)
+    }
+
+    /// Orders one side of a large piece.
+    fn dissect_half(
+        &self,
+        graph: Weighted,
+        list: &mut [u32],
+        seed: u64,
+    ) -> Result<(), OrderingError> {
+        if graph.n() >= 2 * self.options.piece {
+            return self.dissect_large(&graph, list, seed);
+        }
+        let mut space = self.take_space();
+        let result = self.dissect(graph, list, seed, &mut space);
+        self.give_space(space);
+        result
     }
 
     /// Dissects the pieces below node `t`, whose vertices are `list`, at `start` of the whole list.
-    #[allow(clippy::too_many_arguments)]
     fn descend(
         &self,
-        tree: &Tree,
-        bounds: &[u32],
-        place: &[u32],
+        descent: &Descent<'_>,
         t: u32,
         list: &mut [u32],
         start: u32,
         seed: u64,
     ) -> Result<(), OrderingError> {
+        let Descent { tree, bounds, .. } = descent;
         if tree.divided[t as usize] {
             let left = (bounds[2 * t as usize] - start) as usize;
             let right = (bounds[2 * t as usize + 1] - start) as usize;
             let (left_list, rest) = list[..right].split_at_mut(left);
             let (a, b) = rayon::join(
-                || self.descend(tree, bounds, place, 2 * t, left_list, start, seed),
-                || {
-                    let start = start + left as u32;
-                    self.descend(tree, bounds, place, 2 * t + 1, rest, start, seed)
-                },
+                || self.descend(descent, 2 * t, left_list, start, seed),
+                || self.descend(descent, 2 * t + 1, rest, start + left as u32, seed),
             );
             return a.and(b);
         }
@@ -152,10 +220,11 @@ impl Dissection<'_> {
         let mut graph = space.graphs.pop().unwrap_or_default();
         let end = start + list.len() as u32;
         let inside = |u: u32| {
-            let at = place[u as usize];
+            let at = descent.place[u as usize];
             (start..end).contains(&at).then(|| at - start)
         };
-        self.graph.extract(&mut graph, list, inside);
+        let own = &descent.arranged[start as usize..end as usize];
+        descent.graph.extract(&mut graph, own, inside);
         let result = self.dissect(graph, list, mix(seed ^ mix(u64::from(t))), &mut space);
         self.give_space(space);
         result
@@ -180,7 +249,8 @@ impl Dissection<'_> {
             return space.leaf.order(self.graph, list);
         }
         let n = graph.n();
-        let (graphs, left) = split(graph, &separation, list, space);
+        let (graphs, left) = split(&graph, &separation, list, space);
+        space.graphs.push(graph);
         space.bisector.recycle(separation);
         let right = left + graphs[1].n();
         let (left_list, rest) = list[..right].split_at_mut(left);
@@ -215,7 +285,7 @@ impl Dissection<'_> {
 /// Splits `graph` and puts `list` into the order left, right, separator; returns the graphs of the
 /// sides and the number of vertices on the left.
 fn split(
-    graph: Weighted,
+    graph: &Weighted,
     separation: &Separation,
     list: &mut [u32],
     space: &mut Space,
@@ -248,7 +318,6 @@ fn split(
         *k = list[*k as usize];
     }
     list.copy_from_slice(&space.list);
-    space.graphs.push(graph);
     (parts, starts[1])
 }
 

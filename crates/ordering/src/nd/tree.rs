@@ -28,7 +28,7 @@ use crate::nd::{Dissection, NdOptions, Space};
 
 /// Nodes of the tree have numbers below 2 to this power.
 const DEPTH: u32 = 16;
-pub(crate) const NODES: usize = 1 << DEPTH;
+const NODES: usize = 1 << DEPTH;
 
 /// A separator is given up if its cost is not below this share of that on the coarser level, where
 /// it was thicker: 0.9 gives 1 % less flops than 1.2, and 7-point grids 4 %.
@@ -60,14 +60,16 @@ pub(crate) struct Growing {
     pub(crate) divided: Vec<bool>,
     /// Pieces in which no good separator was found.
     pub(crate) closed: Vec<bool>,
+    /// Only nodes below this number are divided; the last row of the tree has no children.
+    pub(crate) limit: usize,
     /// Cost of each separator when it was last refined.
     costs: Vec<f64>,
 }
 
 impl Dissection<'_> {
-    /// Divides `graph` into pieces of less than `options.piece` vertices, where it can.
-    pub(crate) fn tree(&self, graph: &Weighted, seed: u64) -> Tree {
-        let mut levels = hierarchy(graph, self.options, seed);
+    /// Divides `graph`, whose coarser versions are `levels`, into pieces of less than `options.piece`
+    /// vertices, where it can.
+    pub(crate) fn tree(&self, graph: &Weighted, mut levels: Vec<Level>, seed: u64) -> Tree {
         let grown = |upto: usize, seed: u64| {
             let coarsest = levels.last().map_or(graph, |l| &l.graph);
             let mut tree = Growing::new(coarsest, graph.n());
@@ -111,6 +113,17 @@ impl Dissection<'_> {
             labels: values(tree.labels),
             divided: tree.divided,
         }
+    }
+
+    /// What the first separator alone will cost; infinite where there is none.
+    pub(crate) fn root_cost(&self, graph: &Weighted, levels: &[Level], seed: u64) -> f64 {
+        let coarsest = levels.last().map_or(graph, |l| &l.graph);
+        let mut tree = Growing::new(coarsest, graph.n());
+        tree.limit = 2;
+        for at in (0..=levels.len()).rev() {
+            self.raise(graph, levels, at, &mut tree, seed);
+        }
+        tree.costs[1]
     }
 
     /// Takes the tree from `levels[at]` (from nowhere: the end of `levels`) to the level above it in
@@ -235,6 +248,7 @@ impl Growing {
             slots: Vec::new(),
             divided: vec![false; NODES],
             closed: vec![false; NODES],
+            limit: NODES / 2,
             costs: vec![f64::INFINITY; NODES],
         };
         tree.labels.resize_with(coarsest.n(), || AtomicU32::new(1));
@@ -318,7 +332,7 @@ impl Growing {
 }
 
 /// Coarser and coarser graphs, down to less than `2 options.piece` vertices.
-fn hierarchy(graph: &Weighted, options: &NdOptions, seed: u64) -> Vec<Level> {
+pub(crate) fn hierarchy(graph: &Weighted, options: &NdOptions, seed: u64) -> Vec<Level> {
     let mut coarsener = Coarsener::default();
     let heaviest = (1.5 * graph.total as f64 / options.piece as f64).max(1.0) as u64;
     let mut levels: Vec<Level> = Vec::new();

@@ -1,0 +1,138 @@
+//! Separators that are levels of a breadth-first search (George and Liu 1978).
+//!
+//! On the grids of finite differences, where neighbors are few, the spheres of the search are
+//! diagonal planes: they cut a cube with three quarters of the vertices of an axis-parallel plane, and the
+//! corner off a square with less than a side's. Local refinement never finds them, since every
+//! plane that is tilted a little has as many vertices. On other graphs levels are thick; they
+//! are looked at only where vertices have few neighbors, and taken only where they are thinner. One
+//! search from a vertex at the end; time linear in the edges.
+
+use crate::mindeg::NONE;
+use crate::nd::NdOptions;
+use crate::nd::bisect::Separation;
+use crate::nd::board::SEPARATOR;
+use crate::nd::graph::Weighted;
+
+/// Most neighbors of a vertex on average where levels are looked at: 6 in a grid of volumes.
+const MOST_NEIGHBORS: usize = 6;
+
+/// Whether levels may be thin.
+pub(crate) fn may_be_thin(graph: &Weighted) -> bool {
+    graph.adjacency.len() <= MOST_NEIGHBORS * graph.n()
+}
+
+/// The best level of the search from an end of `graph`, if it is connected, and its cost.
+pub(crate) fn best_level(graph: &Weighted, options: &NdOptions) -> Option<(f64, Separation)> {
+    let mut depth = Vec::new();
+    let mut queue = Vec::new();
+    search(graph, 0, &mut depth, &mut queue);
+    let end = *queue.last()?;
+    if queue.len() < graph.n() {
+        return None;
+    }
+    search(graph, end, &mut depth, &mut queue);
+    let goal = options.goal(graph.total);
+    let (mut best, mut cost) = (None, f64::INFINITY);
+    let mut before = 0;
+    let mut k = 0;
+    while k < queue.len() {
+        let level = depth[queue[k] as usize];
+        let from = k;
+        let mut own = 0;
+        while k < queue.len() && depth[queue[k] as usize] == level {
+            own += u64::from(graph.weights[queue[k] as usize]);
+            k += 1;
+        }
+        let weight = [before, graph.total - before - own, own];
+        if goal.cost(&weight) < cost && options.is_worth(&weight) {
+            cost = goal.cost(&weight);
+            best = Some((weight, from..k));
+        }
+        before += own;
+    }
+    let (weight, range) = best?;
+    let mut side = vec![0u8; graph.n()];
+    let mut separator = queue[range.clone()].to_vec();
+    separator.sort_unstable();
+    for &v in &separator {
+        side[v as usize] = SEPARATOR;
+    }
+    for &v in &queue[range.end..] {
+        side[v as usize] = 1;
+    }
+    let separation = Separation {
+        side,
+        weight,
+        separator,
+    };
+    Some((cost, separation))
+}
+
+/// Breadth-first search from `start`: distances, [`NONE`] where there is no path, and the vertices in
+/// the order in which they are reached.
+fn search(graph: &Weighted, start: u32, depth: &mut Vec<u32>, queue: &mut Vec<u32>) {
+    depth.clear();
+    depth.resize(graph.n(), NONE);
+    queue.clear();
+    queue.reserve(graph.n());
+    queue.push(start);
+    depth[start as usize] = 0;
+    let mut k = 0;
+    while let Some(&v) = queue.get(k) {
+        k += 1;
+        let next = depth[v as usize] + 1;
+        for &u in graph.neighbors(v) {
+            if depth[u as usize] == NONE {
+                depth[u as usize] = next;
+                queue.push(u);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Graph;
+    use tamarack_sparse::models::Model;
+
+    fn graph(model: &str) -> Weighted {
+        let model: Model = model.parse().unwrap();
+        let matrix = model.generate::<f64>().unwrap();
+        Weighted::unit(Graph::from_pattern(matrix.pattern()).unwrap())
+    }
+
+    #[test]
+    fn a_diagonal_plane_cuts_a_grid_of_volumes() {
+        let cube = graph("p3d7_20");
+        assert!(may_be_thin(&cube));
+        let (cost, s) = best_level(&cube, &NdOptions::default()).unwrap();
+        // An axis-parallel plane has 400 vertices.
+        assert!(cost < 310.0, "{cost}");
+        assert_eq!(s.weight.iter().sum::<u64>(), cube.total);
+        assert_eq!(s.weight[2] as usize, s.separator.len());
+        for v in 0..cube.n() as u32 {
+            let own = s.side[v as usize];
+            assert_eq!(own == SEPARATOR, s.separator.binary_search(&v).is_ok());
+            let across = |&&u: &&u32| own + s.side[u as usize] == 1 && own != s.side[u as usize];
+            assert_eq!(cube.neighbors(v).iter().find(across), None);
+        }
+    }
+
+    #[test]
+    fn no_levels_where_neighbors_are_many_or_there_is_no_path() {
+        assert!(!may_be_thin(&graph("p3d27_10")));
+        let mut two = graph("p2d5_10");
+        let n = two.n() as u32;
+        let more: Vec<u32> = two.adjacency.iter().map(|&u| u + n).collect();
+        let ends: Vec<u64> = two.offsets[1..]
+            .iter()
+            .map(|e| e + more.len() as u64)
+            .collect();
+        two.adjacency.extend(more);
+        two.offsets.extend(ends);
+        two.weights.extend(vec![1; n as usize]);
+        two.total *= 2;
+        assert!(best_level(&two, &NdOptions::default()).is_none());
+    }
+}
