@@ -9,14 +9,16 @@
 #include "dense/mma.cuh"
 
 #define RHS 8u       // right-hand sides of a group: columns of a tensor core product
-#define LONG_ROW 48u // from so many sources on a row is summed by a whole warp
+#define NONE 0xffffffffu // no source
+#define MORE 0x80000000u // beside a row's first source: the second number says where its other sources stand
+#define LONG_ROW 32u     // from so many other sources on a row is summed by a whole warp
 
 struct SolveFront {
     u64 panel;        // where the panel stands in the arena
     u64 inverse;      // where the inverses of its diagonal tiles stand
     u64 rows;         // where the elimination numbers of its update rows begin in `index`
-    u64 starts;       // where its rows' starts begin there: row i has sources starts[i] .. starts[i + 1]
-    u64 sources;      // where these begin there: places in the vector of updates
+    u64 pairs;        // where its rows' first two sources begin there, even: places in the vector of updates, or NONE
+    u64 sources;      // where other sources begin there: how many, and their places, for each row that has more
     u64 mail;         // first row of its mail
     u32 pivots, updates;
     u32 panel_rows;   // stored height of the panel, even
@@ -25,6 +27,8 @@ struct SolveFront {
     u32 update;       // place of its vector of updates
     u32 sourced;      // whether its rows have sources
     u32 chunks;       // pieces of its update rows in the backward substitution, 0: one task takes all rows
+    u32 chunk_rows;   // rows of a piece
+    u32 unused;
 };
 
 struct Vectors {
@@ -37,11 +41,15 @@ struct Vectors {
 // The vectors of one group of right-hand sides.
 struct Group {
     f64 *x, *updates;
-    u32 width;
+    u32 width, inverse;
+
+    // Row of entry e = row width + r, for e below 2^16.
+    __device__ __forceinline__ u32 row(u32 e) const { return (u32)((u64)e * inverse >> 20); }
 };
 
 __device__ __forceinline__ Group group_of(const Vectors &v, u32 group) {
-    return {v.x + v.n * (group * RHS), v.updates + v.length * (group * RHS), smaller(RHS, v.rhs - group * RHS)};
+    const u32 width = smaller(RHS, v.rhs - group * RHS);
+    return {v.x + v.n * (group * RHS), v.updates + v.length * (group * RHS), width, ((1u << 20) + width - 1) / width};
 }
 
 // Two neighboring entries of a column. The asm is volatile so that loads stay before the loops in which a block waits for others.
@@ -77,27 +85,48 @@ __device__ __forceinline__ void put_row(f64 *row, u32 t, u32 width, f64 c0, f64 
     if (2 * t + 1 < width) row[2 * t + 1] = c1;
 }
 
-// What the children give to a front's row i, for right-hand side r: the sum over the row's sources in their order; long
-// rows are cut into the warp's lanes. All lanes of a warp call this; only those with `there` get a sum.
-__device__ __forceinline__ f64 gathered(const SolveFront &f, const u32 *index, const Group &v, u32 i, u32 r, bool there) {
-    if (f.sourced == 0) return 0;
-    const u32 *starts = index + f.starts, *sources = index + f.sources;
-    const u32 begin = there ? starts[i] : 0, end = there ? starts[i + 1] : 0, lane = lane_id();
-    const bool is_long = end - begin >= LONG_ROW;
-    f64 sum = 0;
-    if (!is_long) {
-#pragma unroll 4
-        for (u32 e = begin; e < end; e++) sum += v.updates[(u64)sources[e] * v.width + r];
-    }
-    for (u32 todo = __ballot_sync(FULL_MASK, is_long); todo != 0; todo &= todo - 1) {
-        const u32 from = __ffs(todo) - 1, own = __shfl_sync(FULL_MASK, r, from);
-        const u32 first = __shfl_sync(FULL_MASK, begin, from), last = __shfl_sync(FULL_MASK, end, from);
-        f64 part = 0;
-#pragma unroll 4
-        for (u32 e = first + lane; e < last; e += 32) part += v.updates[(u64)sources[e] * v.width + own];
+// What the children give to K entries of a front, row i and right-hand side r each: the sum over the row's sources in their
+// order. All lanes of a warp call this; sums of entries that are not `there` are zero.
+template <u32 K> __device__ __forceinline__ void gather(const SolveFront &f, const u32 *index, const Group &v, const u32 (&i)[K], const u32 (&r)[K], const bool (&there)[K], f64 (&sum)[K]) {
 #pragma unroll
-        for (u32 step = 16; step > 0; step /= 2) part += __shfl_xor_sync(FULL_MASK, part, step);
-        if (lane == from) sum = part;
+    for (u32 k = 0; k < K; k++) sum[k] = 0;
+    if (f.sourced == 0) return;
+    const uint2 *pairs = (const uint2 *)(index + f.pairs);
+    uint2 pair[K];
+    f64 second[K];
+    bool more = false;
+#pragma unroll
+    for (u32 k = 0; k < K; k++) pair[k] = there[k] ? __ldg(pairs + i[k]) : uint2{NONE, NONE};
+#pragma unroll
+    for (u32 k = 0; k < K; k++) {
+        const bool has_more = pair[k].x != NONE && (pair[k].x & MORE) != 0;
+        sum[k] = pair[k].x != NONE ? v.updates[(u64)(pair[k].x & ~MORE) * v.width + r[k]] : 0;
+        second[k] = pair[k].y != NONE && !has_more ? v.updates[(u64)pair[k].y * v.width + r[k]] : 0;
+        more |= has_more;
     }
-    return sum;
+#pragma unroll
+    for (u32 k = 0; k < K; k++) sum[k] += second[k];
+    if (!__any_sync(FULL_MASK, more)) return;
+    const u32 lane = lane_id();
+#pragma unroll
+    for (u32 k = 0; k < K; k++) { // long rows are cut into the warp's lanes
+        const bool has_more = pair[k].x != NONE && (pair[k].x & MORE) != 0;
+        const u32 *others = index + f.sources + (has_more ? pair[k].y : 0);
+        const u32 count = has_more ? others[0] : 0;
+        const bool is_long = count >= LONG_ROW;
+        if (!is_long) {
+#pragma unroll 4
+            for (u32 e = 1; e <= count; e++) sum[k] += v.updates[(u64)others[e] * v.width + r[k]];
+        }
+        for (u32 todo = __ballot_sync(FULL_MASK, is_long); todo != 0; todo &= todo - 1) {
+            const u32 from = __ffs(todo) - 1, own = __shfl_sync(FULL_MASK, r[k], from);
+            const u32 place = __shfl_sync(FULL_MASK, pair[k].y, from), last = __shfl_sync(FULL_MASK, count, from);
+            f64 part = 0;
+#pragma unroll 4
+            for (u32 e = 1 + lane; e <= last; e += 32) part += v.updates[(u64)(index + f.sources)[place + e] * v.width + own];
+#pragma unroll
+            for (u32 step = 16; step > 0; step /= 2) part += __shfl_xor_sync(FULL_MASK, part, step);
+            if (lane == from) sum[k] += part;
+        }
+    }
 }

@@ -5,23 +5,19 @@
 //         (solve.cuh). Forward: v = [x at the pivots; 0] + the children's updates, y = L11^-1 v1 to x, v2 - L21 y to the
 //         front's updates. Backward: x1 <- L11^-T (x1 - L21^T x2), x2 = x at the rows.
 // Grid:   one block for each task and group of right-hand sides. Forward: a task is TILE rows of a front. Backward: TILE
-//         pivots, all rows below, or CHUNK update rows for TILE pivots. Blocks draw tickets; lists are such that a
+//         pivots, all rows below, or a piece of the update rows for TILE pivots. Blocks draw tickets; lists are such that a
 //         task stands behind those it waits for.
-// Shared: 64 rows, an inverse, and eight warps' partial sums.
+// Shared: 64 rows, and eight warps' partial sums.
 // Mail:   solved tiles are handed on as letters, in which every half of a number carries the launch's number: who waits looks
 //         at the numbers themselves, and no fence stands between. Tickets and the launch's number look after
 //         themselves: nothing is cleared between launches.
 // Order:  fixed: a warp sums the same eight of every 64 columns (forward) or rows (backward), in the order of the tiles; then
 //         the warps are summed. Bits repeat, and do not depend on the number of right-hand sides.
 // Ref:    the inverses make the solve of a diagonal tile a product. Letters: the protocol LL of NCCL.
-#include "dense/copy.cuh"
 #include "dense/solve.cuh"
 
 #define TILE 64u
 #define WARPS 8u
-#define CHUNK 256u // update rows of a task, backward
-#define FORWARD_PITCH 72u  // between columns of an inverse: read by rows and
-#define BACKWARD_PITCH 68u // by columns without bank conflicts
 
 struct SolveTask {
     u32 front;
@@ -78,13 +74,20 @@ __device__ __forceinline__ void post(uint4 *p, f64 value, u32 flag) {
     asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(p), "r"(__double2loint(value)), "r"(flag), "r"(__double2hiint(value)) : "memory");
 }
 
-// The number in a letter that was first seen as `seen`: waits until it has come. Who is in no hurry looks less often.
-__device__ __forceinline__ f64 receive(const uint4 *p, uint4 seen, u32 flag, bool wanted, bool hurry) {
-    while (wanted && (seen.y != flag || seen.w != flag)) {
+// The numbers in two letters that were first seen as `seen`, 0 for those that are not wanted: waits until they have come. Who is in
+// no hurry looks less often.
+__device__ __forceinline__ void receive(const uint4 *p, const uint4 *q, uint4 (&seen)[2], u32 flag, const bool (&wanted)[2], bool hurry, f64 (&b)[2]) {
+    for (;;) {
+        const bool p_here = !wanted[0] || (seen[0].y == flag && seen[0].w == flag);
+        const bool q_here = !wanted[1] || (seen[1].y == flag && seen[1].w == flag);
+        if (p_here && q_here) break;
         if (!hurry) __nanosleep(100);
-        seen = peek(p);
+        if (!p_here) seen[0] = peek(p);
+        if (!q_here) seen[1] = peek(q);
     }
-    return wanted ? __hiloint2double(seen.z, seen.x) : 0;
+#pragma unroll
+    for (u32 h = 0; h < 2; h++) b[h] = wanted[h] ? __hiloint2double(seen[h].z, seen[h].x) : 0;
+    __syncwarp();
 }
 
 // 64 rows x 64 columns of a panel as a warp holds its eighth: columns 8 warp .. (forward) or rows 8 warp .. (backward).
@@ -107,30 +110,28 @@ struct Place {
     __device__ Place() : warp(threadIdx.x / 32), g(threadIdx.x % 32 / 4), t(threadIdx.x % 4) {}
 };
 
-// Starts the copy of the inverse of 64 x 64 diagonal tile `tile`, of which `columns` are there, zero behind them.
-template <class T> __device__ __forceinline__ void fetch_inverse(T *to, u32 pitch, const T *from, u32 stored, u32 tile, u32 columns) {
-    const u32 ratio = stored / TILE, inner = tile % ratio * TILE;
-    from += (u64)(tile / ratio) * stored * stored + inner * (stored + 1);
-    constexpr u32 GRAIN = Number<T>::GRAIN;
-    for (u32 e = threadIdx.x; e < TILE * TILE / GRAIN; e += WARPS * 32) {
-        const u32 i = e % (TILE / GRAIN) * GRAIN, j = e / (TILE / GRAIN);
-        copy16(shared_address(to + j * pitch + i), from + (j < columns ? j * stored + i : 0), j < columns ? 16 : 0);
-    }
-    commit_copies();
+// The inverse of 64 x 64 diagonal tile `tile`, where tiles of `stored` are kept.
+template <class T> __device__ __forceinline__ const T *inverse_of(const T *inverses, u32 stored, u32 tile) {
+    const u32 ratio = stored / TILE;
+    return inverses + (u64)(tile / ratio) * stored * stored + tile % ratio * TILE * (stored + 1);
 }
 
 // Adds up the warps' parts of entry e = row width + r.
 __device__ __forceinline__ f64 sum_warps(const f64 *sums, u32 width, u32 e) {
-    f64 sum = 0;
+    f64 part[WARPS];
 #pragma unroll
-    for (u32 w = 0; w < WARPS; w++) sum += sums[w * TILE * width + e];
-    return sum;
+    for (u32 w = 0; w < WARPS; w++) part[w] = sums[w * TILE * width + e];
+#pragma unroll
+    for (u32 n = WARPS / 2; n > 0; n /= 2) {
+#pragma unroll
+        for (u32 w = 0; w < n; w++) part[w] += part[w + n];
+    }
+    return part[0];
 }
 
 template <class T> __device__ __forceinline__ void forward(const Tasks &s, const T *arena) {
     extern __shared__ f64 shared[];
     f64 *v = shared, *sums = v + TILE * RHS;
-    T *inverse = (T *)(sums + WARPS * TILE * RHS);
     const Drawn<T> d = Drawn<T>::draw(s);
     const SolveFront &f = d.f;
     const Place at;
@@ -155,39 +156,58 @@ template <class T> __device__ __forceinline__ void forward(const Tasks &s, const
             if (at.g < width && column + 4 * h < f.pivots) seen[h] = peek(d.letter(column + 4 * h, at.g));
         }
     };
+    // Rows 8 warp .. of V, whose columns end at the diagonal.
+    auto load_inverse = [&](Slab<T> &slab) {
+        const T *from = inverse_of(arena + f.inverse, s.inverse_tile, tile) + 8 * at.warp + 2 * at.t;
+#pragma unroll
+        for (u32 m = 0; m < 4; m++) {
+#pragma unroll
+            for (u32 h = 0; h < 2; h++) {
+                const u32 n = 16 * m + 8 * h + at.g;
+                slab.part[m][h] = at.warp / 2 <= m && n < rows ? load_pair(from + n * s.inverse_tile) : Pair<T>{0, 0};
+            }
+        }
+    };
     Slab<T> next;
     uint4 seen[2] = {};
     if (steps > 0) load(0, next, seen);
-    if (pivot) fetch_inverse(inverse, FORWARD_PITCH, arena + f.inverse, s.inverse_tile, tile, rows);
-    for (u32 e = threadIdx.x; e < TILE * width; e += WARPS * 32) { // whole warps
-        const u32 row = e / width, r = e - row * width;
-        const bool there = row < rows;
-        const f64 own = pivot && there ? d.x.x[((u64)f.column + i0) * width + e] : 0;
-        v[e] = own + gathered(f, s.index, d.x, i0 + row + (pivot ? 0 : f.pivots), r, there);
+    else if (pivot) load_inverse(next);
+    {
+        u32 i[2], r[2];
+        bool there[2];
+        f64 own[2], sum[2];
+#pragma unroll
+        for (u32 k = 0; k < 2; k++) {
+            const u32 e = threadIdx.x + k * WARPS * 32, row = d.x.row(e);
+            r[k] = e - row * width, there[k] = row < rows, i[k] = i0 + row + (pivot ? 0 : f.pivots);
+            own[k] = pivot && there[k] ? d.x.x[((u64)f.column + i0) * width + e] : 0;
+        }
+        gather(f, s.index, d.x, i, r, there, sum);
+#pragma unroll
+        for (u32 k = 0; k < 2; k++) {
+            const u32 e = threadIdx.x + k * WARPS * 32;
+            if (e < TILE * width) v[e] = own[k] + sum[k];
+        }
     }
     f64 c[4][4] = {};
     for (u32 p = 0; p < steps; p++) {
         const Slab<T> slab = next;
-        const uint4 had[2] = {seen[0], seen[1]};
+        uint4 had[2] = {seen[0], seen[1]};
         if (p + 1 < steps) load(p + 1, next, seen);
+        else if (pivot) load_inverse(next);
+        const u32 column = p * TILE + 8 * at.warp + at.t;
+        const bool wanted[2] = {at.g < width && column < f.pivots, at.g < width && column + 4 < f.pivots};
+        const uint4 *letter = d.letter(column, at.g);
         f64 b[2];
-#pragma unroll
-        for (u32 h = 0; h < 2; h++) {
-            const u32 column = p * TILE + 8 * at.warp + at.t + 4 * h;
-            b[h] = receive(d.letter(column, at.g), had[h], d.flag, at.g < width && column < f.pivots, p + 1 == tile);
-        }
-        __syncwarp();
+        receive(letter, letter + 4 * width, had, d.flag, wanted, p + 1 == tile, b);
         slab.multiply_forward(c, b[0], b[1]);
     }
-    auto leave = [&](const f64 (&c)[4][4]) {
 #pragma unroll
-        for (u32 m = 0; m < 4; m++) {
-            f64 *to = sums + (at.warp * TILE + 16 * m + 2 * at.g) * width;
-            put_row(to, at.t, width, c[m][0], c[m][1]);
-            put_row(to + width, at.t, width, c[m][2], c[m][3]);
-        }
-    };
-    leave(c);
+    for (u32 m = 0; m < 4; m++) {
+        f64 *to = sums + (at.warp * TILE + 16 * m + 2 * at.g) * width;
+        put_row(to, at.t, width, c[m][0], c[m][1]);
+        put_row(to + width, at.t, width, c[m][2], c[m][3]);
+    }
     __syncthreads();
     for (u32 e = threadIdx.x; e < TILE * width; e += WARPS * 32) {
         const f64 left = v[e] - sum_warps(sums, width, e);
@@ -195,20 +215,18 @@ template <class T> __device__ __forceinline__ void forward(const Tasks &s, const
         else if (e < rows * width) d.x.updates[((u64)f.update + i0) * width + e] = left;
     }
     if (pivot) {
-        wait_copies<0>();
         __syncthreads();
         // y <- V^T y
         const u32 k = 8 * at.warp + 2 * at.t;
         const f64 b0 = at.g < width && k < rows ? v[k * width + at.g] : 0;
         const f64 b1 = at.g < width && k + 1 < rows ? v[(k + 1) * width + at.g] : 0;
-        f64 y[4][4] = {};
 #pragma unroll
         for (u32 m = 0; m < 4; m++) {
-            const T *p = inverse + (16 * m + at.g) * FORWARD_PITCH + k, *q = p + 8 * FORWARD_PITCH;
-            multiply_transposed(y[m], Pair<T>{p[0], p[1]}, Pair<T>{q[0], q[1]}, b0, b1);
+            f64 y[4] = {};
+            if (at.warp / 2 <= m) multiply_transposed(y, next.part[m][0], next.part[m][1], b0, b1);
             f64 *to = sums + (at.warp * TILE + 16 * m + at.g) * width;
-            put_row(to, at.t, width, y[m][0], y[m][1]);
-            put_row(to + 8 * width, at.t, width, y[m][2], y[m][3]);
+            put_row(to, at.t, width, y[0], y[1]);
+            put_row(to + 8 * width, at.t, width, y[2], y[3]);
         }
         __syncthreads();
         for (u32 e = threadIdx.x; e < rows * width; e += WARPS * 32) {
@@ -222,8 +240,7 @@ template <class T> __device__ __forceinline__ void forward(const Tasks &s, const
 
 template <class T> __device__ __forceinline__ void backward(const Tasks &s, const T *arena) {
     extern __shared__ f64 shared[];
-    f64 *v = shared, *sums = v + TILE * RHS, *x2 = sums; // CHUNK rows, until there are sums
-    T *inverse = (T *)(sums + WARPS * TILE * RHS);
+    f64 *v = shared, *sums = v + TILE * RHS, *x2 = sums; // the rows of a piece, until there are sums
     const Drawn<T> d = Drawn<T>::draw(s);
     const SolveFront &f = d.f;
     const Place at;
@@ -231,24 +248,30 @@ template <class T> __device__ __forceinline__ void backward(const Tasks &s, cons
     const bool piece = chunk < f.chunks; // of the update rows, rather than all that is left
     const u32 j0 = tile * TILE, columns = smaller(TILE, f.pivots - j0), lane_row = 8 * at.warp + 2 * at.t;
     const Layout layout = {f.panel_rows, NB};
-    const T *l = arena + f.panel + layout.at(0, j0 + at.g);
+    const T *l = arena + f.panel + layout.at(0, j0 + at.g) + lane_row;
     const u64 eight = 8 * (u64)layout.height(j0 / NB);
-    const u32 u0 = piece ? chunk * CHUNK : 0, u1 = piece || f.chunks == 0 ? smaller(f.updates, u0 + CHUNK) : 0; // update rows taken here
+    const u32 u0 = piece ? chunk * f.chunk_rows : 0; // update rows taken here
+    const u32 u1 = piece || f.chunks == 0 ? smaller(f.updates, u0 + f.chunk_rows) : 0;
 
-    // rows `stored` .. of the panel, of which `rows` are there
+    // Rows `stored` .. of the panel, of which `rows` are there; the row behind the last is read as well.
     auto load = [&](u32 stored, u32 rows, Slab<T> &slab) {
-        const T *from = l + stored + lane_row;
 #pragma unroll
         for (u32 m = 0; m < 4; m++) {
 #pragma unroll
             for (u32 h = 0; h < 2; h++) {
-                Pair<T> &p = slab.part[m][h];
-                p = lane_row < rows && 16 * m + 8 * h + at.g < columns ? load_pair(from + (2 * m + h) * eight) : Pair<T>{0, 0};
-                if (lane_row + 1 >= rows) p.y = 0; // not a number, maybe
+                const bool there = lane_row < rows && 16 * m + 8 * h + at.g < columns;
+                slab.part[m][h] = there ? load_pair(l + stored + (2 * m + h) * eight) : Pair<T>{0, 0};
             }
         }
     };
-    // tile i of the pivots, and what has come of its x
+    // What is read behind the last row may be anything.
+    auto cut = [&](u32 rows, Slab<T> &slab) {
+        if (rows >= TILE || lane_row + 1 < rows) return;
+#pragma unroll
+        for (u32 m = 0; m < 4; m++) slab.part[m][0].y = slab.part[m][1].y = 0;
+    };
+    auto load_updates = [&](u32 u, Slab<T> &slab) { load(f.first_update + u, smaller(TILE, u1 - u), slab); };
+    // Tile i of the pivots, and what has come of its x.
     auto load_pivots = [&](u32 i, Slab<T> &slab, uint4 (&seen)[2]) {
         load(i * TILE, smaller(TILE, f.pivots - i * TILE), slab);
 #pragma unroll
@@ -257,27 +280,45 @@ template <class T> __device__ __forceinline__ void backward(const Tasks &s, cons
             if (at.g < width && row < f.pivots) seen[h] = peek(d.letter(row, at.g));
         }
     };
-    auto load_updates = [&](u32 u, Slab<T> &slab) { load(f.first_update + u, smaller(TILE, u1 - u), slab); };
+    // Columns 8 warp .. of V, which end at the diagonal.
+    auto load_inverse = [&](Slab<T> &slab) {
+        const T *from = inverse_of(arena + f.inverse, s.inverse_tile, tile) + 2 * at.g;
+#pragma unroll
+        for (u32 m = 0; m < 4; m++) {
+#pragma unroll
+            for (u32 h = 0; h < 2; h++) {
+                const u32 n = 8 * at.warp + 4 * h + at.t;
+                slab.part[m][h] = m <= at.warp / 2 && n < columns ? load_pair(from + n * s.inverse_tile + 16 * m) : Pair<T>{0, 0};
+            }
+        }
+    };
     Slab<T> next;
     uint4 seen[2] = {};
-    const bool waits = !piece && tile + 1 < tiles; // for later pivots
+    // What is taken behind the update rows: the last pivots if they are waited for, else the inverse.
+    auto load_behind = [&]() {
+        if (piece) return;
+        if (tile + 1 < tiles) load_pivots(tiles - 1, next, seen);
+        else load_inverse(next);
+    };
     if (u0 < u1) load_updates(u0, next);
-    else if (waits) load_pivots(tiles - 1, next, seen);
-    if (!piece) fetch_inverse(inverse, BACKWARD_PITCH, arena + f.inverse, s.inverse_tile, tile, columns);
+    else load_behind();
 
     f64 c[4][4] = {};
     if (u0 < u1) {
         const u32 *rows = s.index + f.rows + u0;
-        for (u32 e = threadIdx.x; e < CHUNK * width; e += WARPS * 32) {
-            const u32 row = e / width, r = e - row * width;
-            x2[e] = row < u1 - u0 ? d.x.x[(u64)rows[row] * width + r] : 0;
+        const u32 all = ceil_div(u1 - u0, TILE) * TILE * width;
+#pragma unroll 2
+        for (u32 e = threadIdx.x; e < all; e += WARPS * 32) {
+            const u32 row = d.x.row(e), r = e - row * width;
+            x2[e] = row < u1 - u0 ? d.x.x[(u64)__ldg(rows + row) * width + r] : 0;
         }
         __syncthreads();
         for (u32 u = u0; u < u1; u += TILE) {
-            const Slab<T> slab = next;
+            Slab<T> slab = next;
             if (u + TILE < u1) load_updates(u + TILE, next);
-            else if (waits) load_pivots(tiles - 1, next, seen);
+            else load_behind();
             const f64 *in = x2 + (u - u0 + lane_row) * width + at.g;
+            cut(u1 - u, slab);
             slab.multiply_backward(c, at.g < width ? in[0] : 0, at.g < width ? in[width] : 0);
         }
         __syncthreads(); // x2 makes room for sums
@@ -285,32 +326,33 @@ template <class T> __device__ __forceinline__ void backward(const Tasks &s, cons
     auto letters = [&](u32 chunk) { return d.letter(f.pivots + (tile * f.chunks + chunk) * TILE, 0); }; // what a chunk gives to this tile
     if (!piece) {
         for (u32 e = threadIdx.x; e < TILE * width; e += WARPS * 32) {
-            const bool there = e < columns * width;
+            const bool there = e < columns * width, wanted[2] = {there, there};
             f64 left = there ? d.x.x[((u64)f.column + j0) * width + e] : 0;
             for (u32 first = 0; first < f.chunks; first += 4) {
-                uint4 came[4];
+                uint4 came[2][2];
 #pragma unroll
-                for (u32 k = 0; k < 4; k++) {
-                    if (first + k < f.chunks) came[k] = peek(letters(first + k) + e);
-                }
+                for (u32 k = 0; k < 4; k++) came[k / 2][k % 2] = peek(letters(smaller(first + k, f.chunks - 1)) + e);
 #pragma unroll
-                for (u32 k = 0; k < 4; k++) {
-                    if (first + k < f.chunks) left -= receive(letters(first + k) + e, came[k], d.flag, there, !waits);
+                for (u32 k = 0; k < 4; k += 2) {
+                    f64 b[2];
+                    receive(letters(smaller(first + k, f.chunks - 1)) + e, letters(smaller(first + k + 1, f.chunks - 1)) + e, came[k / 2], d.flag, wanted, tile + 1 == tiles, b);
+                    if (first + k < f.chunks) left -= b[0];
+                    if (first + k + 1 < f.chunks) left -= b[1];
                 }
             }
             v[e] = left;
         }
         for (u32 i = tiles - 1; i > tile; i--) {
-            const Slab<T> slab = next;
-            const uint4 had[2] = {seen[0], seen[1]};
+            Slab<T> slab = next;
+            uint4 had[2] = {seen[0], seen[1]};
             if (i - 1 > tile) load_pivots(i - 1, next, seen);
+            else load_inverse(next);
+            const u32 row = i * TILE + lane_row;
+            const bool wanted[2] = {at.g < width && row < f.pivots, at.g < width && row + 1 < f.pivots};
+            const uint4 *letter = d.letter(row, at.g);
             f64 b[2];
-#pragma unroll
-            for (u32 h = 0; h < 2; h++) {
-                const u32 row = i * TILE + lane_row + h;
-                b[h] = receive(d.letter(row, at.g), had[h], d.flag, at.g < width && row < f.pivots, i == tile + 1);
-            }
-            __syncwarp();
+            receive(letter, letter + width, had, d.flag, wanted, i == tile + 1, b);
+            cut(f.pivots - i * TILE, slab);
             slab.multiply_backward(c, b[0], b[1]);
         }
     }
@@ -325,20 +367,18 @@ template <class T> __device__ __forceinline__ void backward(const Tasks &s, cons
         for (u32 e = threadIdx.x; e < TILE * width; e += WARPS * 32) post(letters(chunk) + e, sum_warps(sums, width, e), d.flag);
     } else {
         for (u32 e = threadIdx.x; e < TILE * width; e += WARPS * 32) v[e] -= sum_warps(sums, width, e);
-        wait_copies<0>();
         __syncthreads();
         // x <- V x
         const u32 n = 8 * at.warp + at.t;
         const f64 b0 = at.g < width && n < columns ? v[n * width + at.g] : 0;
         const f64 b1 = at.g < width && n + 4 < columns ? v[(n + 4) * width + at.g] : 0;
-        f64 y[4][4] = {};
 #pragma unroll
         for (u32 m = 0; m < 4; m++) {
-            const T *p = inverse + n * BACKWARD_PITCH + 16 * m + 2 * at.g, *q = p + 4 * BACKWARD_PITCH;
-            multiply(y[m], Pair<T>{p[0], p[1]}, Pair<T>{q[0], q[1]}, b0, b1);
+            f64 y[4] = {};
+            if (m <= at.warp / 2) multiply(y, next.part[m][0], next.part[m][1], b0, b1);
             f64 *to = sums + (at.warp * TILE + 16 * m + 2 * at.g) * width;
-            put_row(to, at.t, width, y[m][0], y[m][1]);
-            put_row(to + width, at.t, width, y[m][2], y[m][3]);
+            put_row(to, at.t, width, y[0], y[1]);
+            put_row(to + width, at.t, width, y[2], y[3]);
         }
         __syncthreads();
         for (u32 e = threadIdx.x; e < columns * width; e += WARPS * 32) {

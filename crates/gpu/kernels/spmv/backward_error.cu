@@ -27,6 +27,8 @@ struct Problem {
     u32 n, rhs;
 };
 
+#define DEPTH 4u // entries of a lane that are under way at once
+
 enum { ERROR, RESIDUAL, SOLUTION, RIGHT_HAND_SIDE, SIZE, MATRIX, COUNT };
 
 __device__ __forceinline__ void take_larger(u64 &most, f64 v) { most = larger(most, (u64)__double_as_longlong(fabs(v))); }
@@ -38,20 +40,32 @@ template <u32 LANES, u32 VECTORS> __device__ __forceinline__ void backward_error
     const f64 *x = p.x + first * p.ld_x, *b = p.b + first * p.ld_b;
     f64 *r = p.r + first * p.ld_r;
     u64 most[VECTORS][COUNT] = {};
+    u64 column_of[VECTORS]; // of x; the last one again where there are fewer
+#pragma unroll
+    for (u32 v = 0; v < VECTORS; v++) column_of[v] = smaller(v, here - 1) * p.ld_x;
     const u32 stride = gridDim.x * (THREADS / LANES);
     for (u64 row = blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES; row - threadIdx.x % WARP / LANES < p.n; row += stride) { // whole warps
         f64 sum[VECTORS] = {}, size[VECTORS] = {}, norm = 0;
         const u32 begin = row < p.n ? p.starts[row] : 0, end = row < p.n ? p.starts[row + 1] : 0;
-#pragma unroll 4
-        for (u32 at = begin + lane; at < end; at += LANES) {
-            const f64 value = p.values[at], *from = x + p.columns[at];
-            norm += fabs(value);
+        for (u32 first_entry = begin + lane; first_entry < end; first_entry += DEPTH * LANES) {
+            u32 column[DEPTH];
+            f64 value[DEPTH];
 #pragma unroll
-            for (u32 v = 0; v < VECTORS; v++) {
-                if (v >= here) break;
-                const f64 entry = from[v * p.ld_x];
-                sum[v] = fma(value, entry, sum[v]);
-                size[v] = fma(fabs(value), fabs(entry), size[v]);
+            for (u32 k = 0; k < DEPTH; k++) {
+                const u32 at = first_entry + k * LANES;
+                column[k] = at < end ? __ldg(p.columns + at) : NONE;
+                value[k] = at < end ? __ldg(p.values + at) : 0;
+            }
+#pragma unroll
+            for (u32 k = 0; k < DEPTH; k++) {
+                if (column[k] == NONE) continue;
+                norm += fabs(value[k]);
+#pragma unroll
+                for (u32 v = 0; v < VECTORS; v++) {
+                    const f64 entry = __ldg(x + column_of[v] + column[k]);
+                    sum[v] = fma(value[k], entry, sum[v]);
+                    size[v] = fma(fabs(value[k]), fabs(entry), size[v]);
+                }
             }
         }
         norm = group_sum<LANES>(norm);

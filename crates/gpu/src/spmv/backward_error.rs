@@ -6,7 +6,7 @@
 //! Cost: the matrix is read once for four right-hand sides; bits repeat, and do not depend on their number.
 
 use super::THREADS;
-use crate::primitives::{MatrixView, MatrixViewMut, blocks, kernels, too_long};
+use crate::primitives::{MatrixView, MatrixViewMut, blocks, kernels, resident, too_long};
 use crate::{
     Arg, DeviceBuffer, DevicePtr, DeviceView, DeviceViewMut, Gpu, GpuError, Kernel, Launch,
     Program, Stream,
@@ -83,8 +83,8 @@ pub struct Residuals {
     half: usize,
     most_entries: u32,
     most_rhs: u32,
-    /// Blocks that take all rows.
-    blocks: u32,
+    /// Blocks that take all rows, twice as many as run at the same time: for one right-hand side, and up to four.
+    blocks: [u32; 2],
     starts: DeviceBuffer<u32>,
     columns: DeviceBuffer<u32>,
     /// Of each entry the number of its value in the half.
@@ -182,7 +182,10 @@ impl Residuals {
             &PROGRAM,
             [&names[0], &names[1], "backward_error_values"],
         )?;
-        let resident = 8 * gpu.info().multiprocessors;
+        let needed = blocks("rows", n.into(), (THREADS / lanes).into())?;
+        let enough = |kernel: &Kernel| {
+            Ok::<_, GpuError>(needed.min(2 * resident(gpu, kernel, THREADS, 0)?).max(1))
+        };
         let mut most = gpu.alloc(most_rhs as usize * MAXIMA)?;
         let mut ticket = gpu.alloc(1)?;
         stream.fill_bytes(&mut most, 0)?;
@@ -192,7 +195,7 @@ impl Residuals {
             half: indices.len(),
             most_entries,
             most_rhs,
-            blocks: blocks("rows", n.into(), (THREADS / lanes).into())?.clamp(1, resident),
+            blocks: [enough(&one)?, enough(&several)?],
             starts: stream.to_device(gpu, &full)?,
             columns: stream.to_device(gpu, &columns)?,
             sources: stream.to_device(gpu, &sources)?,
@@ -288,13 +291,13 @@ impl Residuals {
             n: self.n,
             rhs,
         };
-        let (kernel, groups) = if rhs == 1 {
-            (&self.kernels[0], 1)
+        let (which, groups) = if rhs == 1 {
+            (0, 1)
         } else {
-            (&self.kernels[1], rhs.div_ceil(VECTORS))
+            (1, rhs.div_ceil(VECTORS))
         };
-        let launch = Launch::of([self.blocks, groups, 1], [THREADS, 1, 1]);
+        let launch = Launch::of([self.blocks[which], groups, 1], [THREADS, 1, 1]);
         // SAFETY: the argument of the kernels; the matrix was checked, and the shapes of the vectors.
-        unsafe { kernel.launch(stream, launch, &[&problem]) }
+        unsafe { self.kernels[which].launch(stream, launch, &[&problem]) }
     }
 }

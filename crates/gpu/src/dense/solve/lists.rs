@@ -7,6 +7,14 @@ use super::super::{FrontShape, Placed, Real, shape};
 use super::{SolveFront, SolveSpace};
 use crate::GpuError;
 
+/// As in the kernels: no source.
+const NONE: u32 = u32::MAX;
+/// As in the kernels, beside a row's first source: the second number says where the other sources stand, their
+/// number first.
+const MORE: u32 = 1 << 31;
+/// Places of updates, which leave that bit free.
+const MOST_PLACES: u64 = (1 << 31) - 1;
+
 /// Laid out as the kernels' `SolveFront`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +22,7 @@ pub(super) struct FrontData {
     panel: u64,
     pub inverse: u64,
     rows: u64,
-    starts: u64,
+    pairs: u64,
     sources: u64,
     pub mail: u64,
     pub pivots: u32,
@@ -25,6 +33,8 @@ pub(super) struct FrontData {
     update: u32,
     sourced: u32,
     pub chunks: u32,
+    pub chunk_rows: u32,
+    unused: u32,
 }
 
 // SAFETY: numbers without padding.
@@ -65,7 +75,7 @@ impl Needs {
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     pub fronts: Vec<FrontData>,
-    /// Rows, starts and sources of all fronts.
+    /// Rows, pairs of sources and other sources of all fronts.
     pub index: Vec<u32>,
     pub needs: Needs,
 }
@@ -87,12 +97,13 @@ impl Lists {
             .map_or(0, |r| u64::from(r) + 1);
         let entries = last.max(u64::from(front.column) + u64::from(front.pivots));
         let end = front.update.saturating_add(updates.into());
-        if end > u32::MAX.into() {
-            return Err(shape("place of a front's updates", end, u32::MAX.into()));
+        if end > MOST_PLACES {
+            return Err(shape("place of a front's updates", end, MOST_PLACES));
         }
         let rows = self.index.len() as u64;
         self.index.extend_from_slice(front.rows);
-        let starts = self.index.len() as u64;
+        self.index.resize(self.index.len().next_multiple_of(2), 0);
+        let pairs = self.index.len() as u64;
         let (sourced, from) = self.add_sources(front, front.pivots + updates)?;
         let needs = &mut self.needs;
         needs.arena = needs.arena.max(arena);
@@ -103,8 +114,8 @@ impl Lists {
             panel: front.panel,
             inverse: front.inverse,
             rows,
-            starts,
-            sources: starts + u64::from(front.pivots + updates) + 1,
+            pairs,
+            sources: pairs + 2 * u64::from(front.pivots + updates),
             mail: 0,
             pivots: front.pivots,
             updates,
@@ -114,14 +125,15 @@ impl Lists {
             update: front.update as u32, // as just checked
             sourced: sourced.into(),
             chunks: 0,
+            chunk_rows: 0,
+            unused: 0,
         });
         Ok(&mut self.fronts[at])
     }
 
-    /// Adds starts and sources of a front of `rows` rows; whether there are any, and where the last one ends.
+    /// Adds the sources of a front of `rows` rows; whether there are any, and where the last one ends.
     fn add_sources(&mut self, front: &SolveFront<'_>, rows: u32) -> Result<(bool, u64), GpuError> {
-        let mut end = 0;
-        let mut total = 0_u64;
+        let (mut end, mut total) = (0, 0_u64);
         for child in front.children {
             let order = child.relative.len() as u64;
             let ascending = child.relative.windows(2).all(|w| w[0] < w[1]);
@@ -133,33 +145,45 @@ impl Lists {
             }
             total = total.saturating_add(order);
         }
-        if end.max(total) > u32::MAX.into() {
+        if end.max(total) > MOST_PLACES {
             return Err(shape(
                 "place of a child's updates",
                 end.max(total),
-                u32::MAX.into(),
+                MOST_PLACES,
             ));
         }
         if total == 0 {
             return Ok((false, 0));
         }
-        let starts = self.index.len();
-        let sources = starts + rows as usize + 1;
-        self.index.resize(sources + total as usize, 0);
-        // starts[i + 1] counts, then becomes where row i's next source goes, and so its end
+        let mut counts = vec![0_u32; rows as usize];
         for &row in front.children.iter().flat_map(|c| c.relative) {
-            self.index[starts + 1 + row as usize] += 1;
+            counts[row as usize] += 1;
         }
-        let mut next = 0;
-        for start in &mut self.index[starts + 1..sources] {
-            (*start, next) = (next, next + *start);
+        let pairs = self.index.len();
+        let others = pairs + 2 * rows as usize;
+        self.index.resize(others, NONE);
+        for (row, &count) in counts.iter().enumerate() {
+            if count > 2 {
+                // below MOST_PLACES: not more than all sources
+                self.index[pairs + 2 * row + 1] = (self.index.len() - others) as u32;
+                let length = self.index.len() + count as usize;
+                self.index.resize(length, 0);
+            }
         }
         for child in front.children {
             for (place, &row) in (child.update..).zip(child.relative) {
-                let at = starts + 1 + row as usize;
-                let source = sources + self.index[at] as usize;
-                self.index[source] = place as u32; // as just checked
-                self.index[at] += 1;
+                let (place, row) = (place as u32, row as usize); // as just checked
+                let at = pairs + 2 * row;
+                if self.index[at] == NONE {
+                    self.index[at] = place | if counts[row] > 2 { MORE } else { 0 };
+                } else if self.index[at] & MORE == 0 {
+                    self.index[at + 1] = place;
+                } else {
+                    let list = others + self.index[at + 1] as usize;
+                    self.index[list] += 1;
+                    let next = list + self.index[list] as usize;
+                    self.index[next] = place;
+                }
             }
         }
         Ok((true, end))
@@ -173,7 +197,7 @@ mod tests {
 
     #[test]
     fn rows_know_their_sources_in_the_order_of_the_children() {
-        let (a, b, c) = ([0, 2, 4], [2], [1, 2]);
+        let (a, b, c) = ([0, 2, 4], [2, 4], [1, 2]);
         let child = |update, relative| SolveChild { update, relative };
         let children = [
             child(10, &a[..]),
@@ -193,8 +217,9 @@ mod tests {
         let mut lists = Lists::default();
         lists.add::<f64>(&front).unwrap();
         assert_eq!(lists.index[..3], [9, 11, 12]);
-        assert_eq!(lists.index[3..9], [0, 1, 2, 5, 5, 6]);
-        assert_eq!(lists.index[9..], [10, 20, 11, 7, 21, 12]);
+        let pairs = [10, NONE, 20, NONE, 11 | MORE, 0, NONE, NONE, 12, 8];
+        assert_eq!(lists.index[4..14], pairs);
+        assert_eq!(lists.index[14..], [2, 7, 21]);
         let needs = lists.needs;
         assert_eq!((needs.entries, needs.updates, needs.mail), (13, 43, 0));
         // the panel of 2 columns, 2 + 4 stored rows

@@ -22,8 +22,10 @@ const THREADS: u32 = 256;
 const TILE: u32 = 64;
 /// Update rows of a backward task. A front with fewer has one task for each tile of pivots.
 const CHUNK: u32 = 256;
-/// Numbers between columns of an inverse in shared memory, at most.
-const PITCH: u32 = 72;
+/// The same, where there are more than [`MANY`] tasks: as many as shared memory has room for.
+const LARGE_CHUNK: u32 = 512;
+/// About as many tasks as run at the same time.
+const MANY: u32 = 300;
 
 /// Laid out as the kernels' `Tasks`.
 #[repr(C)]
@@ -65,10 +67,6 @@ impl<T: Real> PanelSolves<T> {
         fronts: &[SolveFront<'_>],
         tile: Tile,
     ) -> Result<Self, GpuError> {
-        let (bytes, have) = (shared_bytes::<T>(), gpu.info().shared_per_block_bytes);
-        if bytes > have {
-            return Err(shape("shared memory of a solve", bytes.into(), have.into()));
-        }
         let mut lists = Lists::default();
         let mut mail = 0_u64;
         let mut arena = 0;
@@ -80,7 +78,7 @@ impl<T: Real> PanelSolves<T> {
             }
             let inverses = Fronts::inverse_len(tile, front.pivots);
             arena = front.inverse.saturating_add(inverses).max(arena);
-            data.chunks = chunks(data.updates);
+            (data.chunks, data.chunk_rows) = chunks(data.pivots, data.updates);
             data.mail = mail;
             let tiles = u64::from(data.pivots.div_ceil(TILE));
             mail += u64::from(TILE) * tiles * (1 + u64::from(data.chunks));
@@ -162,25 +160,24 @@ impl<T: Real> PanelSolves<T> {
             inverse_tile: self.inverse_tile,
             unused: 0,
         };
-        let launch = Launch::new(blocks, THREADS).shared(shared_bytes::<T>());
+        let launch = Launch::new(blocks, THREADS).shared(SHARED_BYTES);
         // SAFETY: the arguments of the kernel; fronts, their rows and sources are within the arena and the space, which has mail for
         // all tiles; every task stands behind those it waits for.
         unsafe { self.kernels[way].launch(stream, launch, &[&arguments, &arena.ptr()]) }
     }
 }
 
-/// 64 rows and eight warps' sums of them, for a whole group, and an inverse.
-const fn shared_bytes<T>() -> u32 {
-    9 * TILE * RHS_GROUP * 8 + TILE * PITCH * size_of::<T>() as u32
-}
+/// 64 rows, and eight warps' sums of them, for a whole group.
+const SHARED_BYTES: u32 = 9 * TILE * RHS_GROUP * 8;
 
-/// Pieces of a front's update rows.
-const fn chunks(updates: u32) -> u32 {
+/// Pieces of a front's update rows, and their rows.
+fn chunks(pivots: u32, updates: u32) -> (u32, u32) {
     if updates <= CHUNK {
-        0
-    } else {
-        updates.div_ceil(CHUNK)
+        return (0, CHUNK);
     }
+    let tasks = pivots.div_ceil(TILE) * updates.div_ceil(LARGE_CHUNK);
+    let rows = if tasks > MANY { LARGE_CHUNK } else { CHUNK };
+    (updates.div_ceil(rows), rows)
 }
 
 /// A task, with its place among all: tiles of all fronts side by side, so that one front's chain of tiles is hidden by the others' work.
@@ -261,7 +258,7 @@ mod tests {
                 children: &child,
             };
             let data = lists.add::<f64>(&front).unwrap();
-            data.chunks = chunks(data.updates);
+            data.chunks = chunks(data.pivots, data.updates).0;
         }
         let of = |front: u32| lists.fronts[front as usize];
         let forward = forward_tasks(&lists.fronts).unwrap();

@@ -21,11 +21,10 @@ const MOST_ROWS: u32 = 192;
 /// Warps of a block.
 const WARPS: u32 = 4;
 /// A run is walked by one warp where none of its fronts has more rows or pivots than this.
-const WARP_ROWS: u32 = 48;
-const WARP_PIVOTS: u32 = 16;
-/// Pivots that are solved at a time, and the distance of their columns.
-const STEP: u32 = 32;
-const PITCH: u32 = 33;
+const NARROW: Size = Size {
+    rows: 48,
+    columns: 16,
+};
 
 /// Laid out as the kernels' `Walks`.
 #[repr(C)]
@@ -33,20 +32,22 @@ struct Walks {
     vectors: Vectors,
     fronts: DevicePtr<FrontData>,
     index: DevicePtr<u32>,
-    runs: DevicePtr<u32>,
-    blocks: DevicePtr<[u32; 2]>,
-    /// Of teams of one warp, and of a block.
-    sizes: [Size; 2],
+    runs: DevicePtr<[u32; 2]>,
+    count: u32,
+    size: Size,
+    unused: u32,
 }
 
 // SAFETY: the layout of the kernels' parameter, without host pointers.
 unsafe impl Arg for Walks {}
 
-/// Rows and columns that set how much shared memory a team takes.
+/// What sets how much shared memory a team takes.
 #[repr(C)]
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Size {
+    /// Stored rows.
     rows: u32,
+    /// Pivots.
     columns: u32,
 }
 
@@ -57,23 +58,35 @@ impl Size {
             columns: self.columns.max(other.columns),
         }
     }
+}
 
-    /// Bytes of a team of `warps` for groups of `width` right-hand sides.
-    fn bytes(self, warps: u32, width: u32) -> u32 {
-        8 * (self.rows * width + self.columns * PITCH + warps * STEP * width)
+/// The runs that are walked by teams of so many warps.
+struct Teams {
+    /// Forward and backward.
+    kernels: [Kernel; 2],
+    /// First front, and the one behind the last.
+    runs: DeviceBuffer<[u32; 2]>,
+    size: Size,
+    warps: u32,
+    /// Pivots that are solved at a time.
+    step: u32,
+}
+
+impl Teams {
+    /// Shared memory of a block, for groups of `width` right-hand sides.
+    fn shared_bytes(&self, width: u32) -> u32 {
+        let triangle = self.size.columns * (self.step + 1);
+        let team = self.size.rows * width + triangle + self.warps * self.step * width;
+        8 * team * (WARPS / self.warps)
     }
 }
 
 /// A list of small fronts in runs, ready for substitution in both directions.
 pub struct SmallSolves<T> {
-    /// Forward and backward.
-    kernels: [Kernel; 2],
     fronts: DeviceBuffer<FrontData>,
     index: DeviceBuffer<u32>,
-    runs: DeviceBuffer<u32>,
-    blocks: DeviceBuffer<[u32; 2]>,
-    /// Of runs of a warp, and of runs of a block.
-    sizes: [Size; 2],
+    /// Of a warp each, and of a block.
+    teams: [Teams; 2],
     needs: Needs,
     panels: PhantomData<fn() -> T>,
 }
@@ -98,7 +111,7 @@ impl<T: Real> SmallSolves<T> {
         runs: &[u32],
     ) -> Result<Self, GpuError> {
         let mut lists = Lists::default();
-        let mut of_fronts = Vec::with_capacity(fronts.len());
+        let mut sizes = Vec::with_capacity(fronts.len());
         for front in fronts {
             let data = lists.add::<T>(front)?;
             let rows = data.first_update.saturating_add(data.updates);
@@ -109,34 +122,43 @@ impl<T: Real> SmallSolves<T> {
                     MOST_ROWS.into(),
                 ));
             }
-            let columns = data.pivots.min(STEP);
-            of_fronts.push((Size { rows, columns }, data.pivots));
+            let columns = data.pivots;
+            sizes.push(Size { rows, columns });
         }
-        let (starts, blocks, sizes) = cut(&of_fronts, runs)?;
+        let [narrow, wide] = cut(&sizes, runs)?;
         let module = gpu.load(&PROGRAM)?;
-        let kernel = |way: &str| module.kernel(&format!("dense_solve_small_{way}_{}", T::NAME));
-        let list = Self {
-            kernels: [kernel("forward")?, kernel("backward")?],
+        let have = gpu.info().shared_per_block_bytes;
+        let teams = |name: &str, (runs, size): Cut, warps, step: u32| -> Result<Teams, GpuError> {
+            let kernel =
+                |way: &str| module.kernel(&format!("dense_solve_{name}_{way}_{}", T::NAME));
+            let columns = size.columns.min(step);
+            let teams = Teams {
+                kernels: [kernel("forward")?, kernel("backward")?],
+                runs: stream.to_device(gpu, &runs)?,
+                size: Size { columns, ..size },
+                warps,
+                step,
+            };
+            let bytes = teams.shared_bytes(RHS_GROUP);
+            if bytes > have {
+                return Err(shape(
+                    "shared memory of small fronts",
+                    bytes.into(),
+                    have.into(),
+                ));
+            }
+            Ok(teams)
+        };
+        Ok(Self {
+            teams: [
+                teams("narrow", narrow, 1, 16)?,
+                teams("wide", wide, WARPS, 32)?,
+            ],
             fronts: stream.to_device(gpu, &lists.fronts)?,
             index: stream.to_device(gpu, &lists.index)?,
-            runs: stream.to_device(gpu, &starts)?,
-            blocks: stream.to_device(gpu, &blocks)?,
-            sizes,
             needs: lists.needs,
             panels: PhantomData,
-        };
-        let (bytes, have) = (
-            list.shared_bytes(RHS_GROUP),
-            gpu.info().shared_per_block_bytes,
-        );
-        if bytes > have {
-            return Err(shape(
-                "shared memory of small fronts",
-                bytes.into(),
-                have.into(),
-            ));
-        }
-        Ok(list)
+        })
     }
 
     /// Enqueues the forward substitution of all fronts of the list with the right-hand sides in `space`.
@@ -165,12 +187,6 @@ impl<T: Real> SmallSolves<T> {
         self.launch(1, stream, &arena.into(), space)
     }
 
-    /// Shared memory of a block.
-    fn shared_bytes(&self, width: u32) -> u32 {
-        let warps = WARPS * self.sizes[0].bytes(1, width);
-        warps.max(self.sizes[1].bytes(WARPS, width))
-    }
-
     fn launch(
         &self,
         way: usize,
@@ -179,59 +195,51 @@ impl<T: Real> SmallSolves<T> {
         space: &SolveSpace,
     ) -> Result<(), GpuError> {
         self.needs.check(arena.len(), space)?;
-        let blocks = self.blocks.len() as u64 * u64::from(space.groups());
-        let blocks = u32::try_from(blocks).map_err(|_| shape("runs", blocks, u32::MAX.into()))?;
-        let bytes = self.shared_bytes(space.rhs().min(RHS_GROUP));
-        let walks = Walks {
-            vectors: space.vectors(),
-            fronts: self.fronts.ptr(),
-            index: self.index.ptr(),
-            runs: self.runs.ptr(),
-            blocks: self.blocks.ptr(),
-            sizes: self.sizes,
-        };
-        let launch = Launch::new(blocks, WARPS * 32).shared(bytes);
-        // SAFETY: the arguments of the kernel; fronts, their rows and sources are within the arena and the space; runs are of the list,
-        // and their teams fit into the shared memory of their block.
-        unsafe { self.kernels[way].launch(stream, launch, &[&walks, &arena.ptr()]) }
+        for teams in &self.teams {
+            let count = teams.runs.len() as u32; // at most as many as fronts
+            let blocks = u64::from(count.div_ceil(WARPS / teams.warps)) * u64::from(space.groups());
+            let blocks =
+                u32::try_from(blocks).map_err(|_| shape("runs", blocks, u32::MAX.into()))?;
+            let walks = Walks {
+                vectors: space.vectors(),
+                fronts: self.fronts.ptr(),
+                index: self.index.ptr(),
+                runs: teams.runs.ptr(),
+                count,
+                size: teams.size,
+                unused: 0,
+            };
+            let bytes = teams.shared_bytes(space.rhs().min(RHS_GROUP));
+            let launch = Launch::new(blocks, WARPS * 32).shared(bytes);
+            // SAFETY: the arguments of the kernels; fronts, their rows and sources are within the arena and the space; runs are of the
+            // list, and their teams fit into the shared memory of their block.
+            unsafe { teams.kernels[way].launch(stream, launch, &[&walks, &arena.ptr()])? };
+        }
+        Ok(())
     }
 }
 
-/// Where runs begin, the blocks that walk them, and the sizes of runs of a warp and of a block.
-type Cut = (Vec<u32>, Vec<[u32; 2]>, [Size; 2]);
+/// Runs, each as its first front and the one behind its last; and the largest size among them.
+type Cut = (Vec<[u32; 2]>, Size);
 
-/// Cuts fronts, of each size and number of pivots, into runs, and runs into blocks.
-fn cut(fronts: &[(Size, u32)], runs: &[u32]) -> Result<Cut, GpuError> {
+/// Cuts fronts of these sizes into runs: those for a warp, and those for a block.
+fn cut(sizes: &[Size], runs: &[u32]) -> Result<[Cut; 2], GpuError> {
     let total: u64 = runs.iter().map(|&r| u64::from(r)).sum();
-    if total != fronts.len() as u64 || total > u32::MAX.into() {
-        return Err(shape("fronts of all runs", total, fronts.len() as u64));
+    if total != sizes.len() as u64 || total > u32::MAX.into() {
+        return Err(shape("fronts of all runs", total, sizes.len() as u64));
     }
-    let (mut starts, mut at) = (vec![0], 0);
-    let (mut sizes, mut blocks) = ([Size::default(); 2], Vec::new());
-    let mut narrow: Option<[u32; 2]> = None; // a block of warps that has room
-    for (run, &count) in (0_u32..).zip(runs) {
-        let own = &fronts[at..at + count as usize];
-        let size = own.iter().fold(Size::default(), |all, f| all.with(f.0));
-        let pivots = own.iter().map(|f| f.1).max().unwrap_or(0);
-        at += count as usize;
-        starts.push(at as u32); // as just checked
-        if size.rows <= WARP_ROWS && pivots <= WARP_PIVOTS {
-            sizes[0] = sizes[0].with(size);
-            match &mut narrow {
-                Some(block) if block[1] < WARPS => block[1] += 1,
-                _ => {
-                    blocks.extend(narrow);
-                    narrow = Some([run, 1]);
-                }
-            }
-        } else {
-            sizes[1] = sizes[1].with(size);
-            blocks.extend(narrow.take());
-            blocks.push([run, 0]);
-        }
+    let mut cuts = [Cut::default(), Cut::default()];
+    let mut first = 0;
+    for &count in runs {
+        let end = first + count; // at most `total`
+        let own = &sizes[first as usize..end as usize];
+        let size = own.iter().fold(Size::default(), |all, &s| all.with(s));
+        let (runs, largest) = &mut cuts[usize::from(size.with(NARROW) != NARROW)];
+        runs.push([first, end]);
+        *largest = largest.with(size);
+        first = end;
     }
-    blocks.extend(narrow);
-    Ok((starts, blocks, sizes))
+    Ok(cuts)
 }
 
 #[cfg(test)]
@@ -240,38 +248,12 @@ mod tests {
 
     #[test]
     fn runs_are_dealt_to_warps_and_blocks() {
-        let size = |rows, pivots: u32| {
-            (
-                Size {
-                    rows,
-                    columns: pivots.min(STEP),
-                },
-                pivots,
-            )
-        };
+        let size = |rows, columns| Size { rows, columns };
         let (tiny, wide, high) = (size(48, 16), size(20, 17), size(49, 1));
-        let fronts = [
-            tiny,
-            tiny,
-            tiny,
-            wide,
-            tiny,
-            high,
-            tiny,
-            tiny,
-            tiny,
-            tiny,
-            tiny,
-            size(2, 40),
-        ];
-        let (starts, blocks, sizes) = cut(&fronts, &[1, 1, 1, 2, 0, 1, 1, 1, 1, 1, 1, 1]).unwrap();
-        assert_eq!(starts, [0, 1, 2, 3, 5, 5, 6, 7, 8, 9, 10, 11, 12]);
-        assert_eq!(
-            blocks,
-            [[0, 3], [3, 0], [4, 1], [5, 0], [6, 4], [10, 1], [11, 0]]
-        );
-        assert_eq!((sizes[0].rows, sizes[0].columns), (48, 16));
-        assert_eq!((sizes[1].rows, sizes[1].columns), (49, 32));
-        assert!(cut(&fronts, &[11]).is_err() && cut(&fronts, &[13]).is_err());
+        let sizes = [tiny, tiny, wide, tiny, high, tiny, size(2, 40)];
+        let [narrow, others] = cut(&sizes, &[1, 1, 2, 0, 1, 1, 1]).unwrap();
+        assert_eq!(narrow, (vec![[0, 1], [1, 2], [4, 4], [5, 6]], tiny));
+        assert_eq!(others, (vec![[2, 4], [4, 5], [6, 7]], size(49, 40)));
+        assert!(cut(&sizes, &[6]).is_err() && cut(&sizes, &[8]).is_err());
     }
 }

@@ -134,8 +134,14 @@ impl SolveSpace {
         unsafe {
             order.take[T::KIND].launch(
                 stream,
-                self.all()?,
-                &[&self.vectors(), &order.user.ptr(), &from.ptr(), &ld],
+                self.all(),
+                &[
+                    &self.vectors(),
+                    &order.user.ptr(),
+                    &order.elimination.ptr(),
+                    &from.ptr(),
+                    &ld,
+                ],
             )
         }
     }
@@ -159,8 +165,14 @@ impl SolveSpace {
         unsafe {
             order.give[T::KIND].launch(
                 stream,
-                self.all()?,
-                &[&self.vectors(), &order.user.ptr(), &to.ptr(), &ld, &add],
+                self.all(),
+                &[
+                    &self.vectors(),
+                    &order.elimination.ptr(),
+                    &to.ptr(),
+                    &ld,
+                    &add,
+                ],
             )
         }
     }
@@ -188,13 +200,10 @@ impl SolveSpace {
         }
     }
 
-    /// A thread for each entry of a group, and all groups.
-    fn all(&self) -> Result<Launch, GpuError> {
-        let entries = u64::from(self.entries) * u64::from(self.rhs.min(RHS_GROUP));
-        let blocks = entries.div_ceil(THREADS.into());
-        let blocks = u32::try_from(blocks)
-            .map_err(|_| shape("entries of a solve", entries, u64::from(u32::MAX)))?;
-        Ok(Launch::of([blocks, self.groups(), 1], [THREADS, 1, 1]))
+    /// A thread for each entry of each group.
+    fn all(&self) -> Launch {
+        let blocks = self.entries.div_ceil(THREADS);
+        Launch::of([blocks, self.groups(), 1], [THREADS, 1, 1])
     }
 
     /// Makes everything NaN, for tests.
@@ -229,6 +238,8 @@ impl SolveSpace {
 pub struct SolveOrder {
     /// The user's number of each elimination number.
     user: DeviceBuffer<u32>,
+    /// The elimination number of each of the user's.
+    elimination: DeviceBuffer<u32>,
     /// For f64 and f32.
     take: [Kernel; 2],
     give: [Kernel; 2],
@@ -240,10 +251,10 @@ impl SolveOrder {
     /// # Errors
     /// [`GpuError::Shape`] unless `user` is a permutation; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
     pub fn new(gpu: &Gpu, stream: &Stream, user: &[u32]) -> Result<Self, GpuError> {
-        let mut seen = vec![false; user.len()];
-        for &i in user {
-            match seen.get_mut(i as usize) {
-                Some(seen) if !*seen => *seen = true,
+        let mut elimination = vec![u32::MAX; user.len()];
+        for (k, &i) in (0_u32..).zip(user) {
+            match elimination.get_mut(i as usize) {
+                Some(place) if *place == u32::MAX => *place = k,
                 _ => {
                     return Err(shape(
                         "a number of a permutation",
@@ -260,6 +271,7 @@ impl SolveOrder {
         };
         Ok(Self {
             user: stream.to_device(gpu, user)?,
+            elimination: stream.to_device(gpu, &elimination)?,
             take: kernels("take")?,
             give: kernels("give")?,
         })
