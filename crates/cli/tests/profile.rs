@@ -53,10 +53,9 @@ fn json_adds_up() {
         ("solve", number(&object["solve"]["seconds"])),
     ] {
         let call = &profile[call];
-        assert!(
-            (number(&call["seconds"]) / seconds - 1.0).abs() < 0.2,
-            "{profile}"
-        );
+        // The command's clock also has what stands around the call, which on a busy machine may be much.
+        let within = number(&call["seconds"]);
+        assert!(within > 0.0 && within <= seconds, "{profile}");
         let phases = call["phases"].as_array().unwrap();
         let sum: f64 = phases.iter().map(|phase| number(&phase["seconds"])).sum();
         assert!((sum - number(&call["seconds"])).abs() < 1e-9);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tamarack_gpu::dense::{SolveOrder, SolveSpace};
-use tamarack_gpu::{DeviceBuffer, Gpu, GpuError, Graph, PinnedBuffer};
+use tamarack_gpu::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Graph, PinnedBuffer};
 use tamarack_numeric::{
     Control, DeviceFactor, DeviceOptions, DevicePlan, DeviceValue, FactorError, FactorOptions,
 };
@@ -137,20 +137,49 @@ impl<T: DeviceValue> DeviceSolver<T> {
         &mut self.factor
     }
 
+    /// `x ← A⁻¹ x` for `nrhs` columns on the device, `n × nrhs`, column-major, user order; waits for it.
+    ///
+    /// # Errors
+    /// [`SolveError::Length`], [`SolveError::Stale`], or a failing device.
+    pub fn apply_device(
+        &mut self,
+        mut x: DeviceViewMut<'_, f64>,
+        nrhs: usize,
+    ) -> Result<(), SolveError> {
+        let n = self.n();
+        check_len("x", x.len(), n, nrhs)?;
+        for first in (0..nrhs).step_by(MOST_RHS) {
+            let count = MOST_RHS.min(nrhs - first);
+            self.make_room(count)?;
+            let columns = first * n..(first + count) * n;
+            let (mine, _) = self.vectors.x.view_mut().split_at(count * n)?;
+            let from = x.view().slice(columns.clone())?;
+            self.factor.stream().copy(from, mine)?;
+            self.enqueue(count)?;
+            let mine = self.vectors.x.view().slice(..count * n)?;
+            self.factor.stream().copy(mine, x.slice_mut(columns)?)?;
+        }
+        Ok(self.factor.stream().synchronize()?)
+    }
+
     /// Order of the matrix.
-    pub(super) fn n(&self) -> usize {
+    fn n(&self) -> usize {
         self.factor.plan().symbolic().n()
     }
 
-    /// Enqueues a solve in place with the first `nrhs` columns of [`columns`](Self::columns), at most
-    /// [`MOST_RHS`].
-    pub(super) fn enqueue(&mut self, nrhs: usize) -> Result<(), SolveError> {
-        if !self.factor.is_current() {
-            return Err(SolveError::Stale);
-        }
+    /// Takes room for `nrhs` right-hand sides where there is less.
+    fn make_room(&mut self, nrhs: usize) -> Result<(), SolveError> {
         if nrhs > self.vectors.most {
             self.graphs.clear();
             self.vectors = Vectors::new(&self.factor, &self.stages, self.updates, nrhs)?;
+        }
+        Ok(())
+    }
+
+    /// Enqueues a solve in place with the first `nrhs` of the vectors there is room for.
+    fn enqueue(&mut self, nrhs: usize) -> Result<(), SolveError> {
+        if !self.factor.is_current() {
+            return Err(SolveError::Stale);
         }
         let at = match self.graphs.iter().position(|(of, _)| *of == nrhs) {
             Some(at) => at,
@@ -183,10 +212,7 @@ impl<T: DeviceValue> DeviceSolver<T> {
 
     /// Solves for at most [`MOST_RHS`] columns.
     fn apply_few(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
-        if nrhs > self.vectors.most {
-            self.graphs.clear();
-            self.vectors = Vectors::new(&self.factor, &self.stages, self.updates, nrhs)?;
-        }
+        self.make_room(nrhs)?;
         let stream = self.factor.stream();
         let Vectors {
             staged, x: device, ..
