@@ -11,6 +11,7 @@
 //! | [`Products`] | `C ← βC ± A Bᵀ`; SYRK into packed block columns |
 //! | [`Fronts`] | partial Cholesky of fronts of any size, all in one launch |
 //! | [`SmallFronts`] | partial Cholesky of fronts that fit into shared memory, one block each |
+//! | [`FusedFronts`] | small fronts, and sequences of them, from entries and children to panel and update matrix |
 //! | [`SmallSolves`], [`PanelSolves`] | forward and backward substitution with the panels of fronts |
 //! | [`Assembly`] | fronts from the update matrices of their children: extend-add |
 //! | [`Entries`] | entries of a sparse matrix, added to their places |
@@ -21,6 +22,7 @@
 
 mod assemble;
 mod front;
+mod fused;
 mod layout;
 mod order;
 mod product;
@@ -32,6 +34,7 @@ mod tests;
 
 pub use assemble::{Assembly, Child, Entries, Parent};
 pub use front::{BadPivot, Front, FrontShape, Fronts};
+pub use fused::{FrontEntry, FusedFront, FusedFronts};
 pub use layout::{BLOCK, Placed, grain};
 pub use order::Tile;
 pub use product::{Product, Products};

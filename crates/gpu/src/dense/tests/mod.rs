@@ -2,6 +2,7 @@
 
 mod assemble;
 mod front;
+mod fused;
 mod product;
 
 use super::{Placed, Real};

@@ -1,0 +1,480 @@
+//! Small fronts in one go, alone and in sequences.
+
+use std::marker::PhantomData;
+
+use super::super::{
+    BadPivot, Child, FirstBadPivot, Front, FrontEntry, FrontShape, FusedFront, FusedFronts, Placed,
+    Real, SmallFronts,
+};
+use super::{Random, compare, download, epsilon, upload};
+use crate::testing;
+
+/// A front on its way: children are places and rows.
+struct Node {
+    front: Front,
+    children: Vec<(u64, Vec<u32>)>,
+    entries: Vec<FrontEntry>,
+}
+
+/// Sequences of fronts in an arena. What the device must write or must not read is poisoned.
+struct Problem<T> {
+    nodes: Vec<Node>,
+    lengths: Vec<u32>,
+    arena: Vec<f64>,
+    values: Vec<f64>,
+    /// What the host makes of the arena, and which of its entries are written.
+    want: Vec<f64>,
+    owned: Vec<bool>,
+    random: Random,
+    of: PhantomData<T>,
+}
+
+fn below(random: &mut Random, bound: usize) -> usize {
+    ((random.next() + 1.0) / 2.0 * bound as f64) as usize
+}
+
+/// `count` of the rows 0 .. `rows`, ascending.
+fn choose(random: &mut Random, rows: u32, count: u32) -> Vec<u32> {
+    let mut left = count;
+    let mut chosen = Vec::new();
+    for row in 0..rows {
+        if below(random, (rows - row) as usize) < left as usize {
+            chosen.push(row);
+            left -= 1;
+        }
+    }
+    chosen
+}
+
+impl<T: Real> Problem<T> {
+    fn new(seed: u64) -> Self {
+        Self {
+            nodes: Vec::new(),
+            lengths: Vec::new(),
+            arena: Vec::new(),
+            values: Vec::new(),
+            want: Vec::new(),
+            owned: Vec::new(),
+            random: Random(seed),
+            of: PhantomData,
+        }
+    }
+
+    /// Takes room, poisoned.
+    fn room(&mut self, len: u64) -> u64 {
+        let at = self.arena.len();
+        for array in [&mut self.arena, &mut self.want] {
+            array.resize(at + len as usize, f64::NAN);
+        }
+        self.owned.resize(at + len as usize, false);
+        at as u64
+    }
+
+    /// An update matrix that is there before.
+    fn outside(&mut self, order: u32) -> u64 {
+        let shape = FrontShape::of::<T>(0, order).unwrap();
+        let at = self.room(shape.update_len);
+        for j in 0..order {
+            for i in j..order {
+                let place = Placed::packed(at, shape.update_height).index(i, j) as usize;
+                self.arena[place] = T::from_f64(self.random.next()).to_f64();
+                self.want[place] = self.arena[place];
+            }
+        }
+        at
+    }
+
+    /// Where entry (i, j) of a front stands.
+    fn place(front: &Front, i: u32, j: u32) -> usize {
+        let shape = FrontShape::of::<T>(front.pivots, front.updates).unwrap();
+        let place = if j >= front.pivots {
+            let update = Placed::packed(front.update, shape.update_height);
+            update.index(i - front.pivots, j - front.pivots)
+        } else {
+            let row = if i < front.pivots {
+                i
+            } else {
+                i - front.pivots + shape.first_update
+            };
+            Placed::packed(front.panel, shape.panel_height).index(row, j)
+        };
+        place as usize
+    }
+
+    /// Adds a front to the last sequence, with about a third of the entries that it may have and heavy pivots, and
+    /// carries it out on the host.
+    fn push(&mut self, pivots: u32, updates: u32, children: Vec<(u64, Vec<u32>)>) {
+        let shape = FrontShape::of::<T>(pivots, updates).unwrap();
+        let panel = self.room(shape.panel_len);
+        let front = Front {
+            pivots,
+            updates,
+            panel,
+            update: self.room(shape.update_len),
+            inverse: 1,
+            fresh: children.is_empty(),
+        };
+        let order = pivots + updates;
+        let mut full = vec![0.0; (order * order) as usize];
+        let at = |i: u32, j: u32| (j * order + i) as usize;
+        let mut largest = 1.0_f64;
+        for (update, relative) in &children {
+            let height = FrontShape::of::<T>(0, relative.len() as u32).unwrap();
+            let placed = Placed::packed(*update, height.update_height);
+            for (j, &pj) in (0..).zip(relative) {
+                for (i, &pi) in (0..).zip(relative).skip(j as usize) {
+                    let value = self.want[placed.index(i, j) as usize];
+                    full[at(pi, pj)] += value;
+                    largest = largest.max(full[at(pi, pj)].abs());
+                }
+            }
+        }
+        let mut entries = Vec::new();
+        for column in 0..pivots {
+            for row in column..order {
+                let value = match row == column {
+                    true => f64::from(2 * order) * largest,
+                    false if self.random.next() < 0.3 => self.random.next(),
+                    false => continue,
+                };
+                let value = T::from_f64(value).to_f64();
+                full[at(row, column)] += value;
+                entries.push(FrontEntry {
+                    row: row as u16,
+                    column: column as u16,
+                    value: self.values.len() as u32,
+                });
+                self.values.push(value);
+            }
+        }
+        for k in 0..pivots {
+            let root = full[at(k, k)].sqrt();
+            for i in k..order {
+                full[at(i, k)] /= root;
+            }
+            full[at(k, k)] = root;
+            for j in k + 1..order {
+                for i in j..order {
+                    full[at(i, j)] -= full[at(i, k)] * full[at(j, k)];
+                }
+            }
+        }
+        for j in 0..order {
+            for i in j..order {
+                let place = Self::place(&front, i, j);
+                (self.want[place], self.owned[place]) = (full[at(i, j)], true);
+            }
+        }
+        self.nodes.push(Node {
+            front,
+            children,
+            entries,
+        });
+    }
+
+    /// A sequence of its own for a front with children from outside, of these orders.
+    fn alone(&mut self, pivots: u32, updates: u32, orders: &[u32]) {
+        let mut children = Vec::new();
+        for &order in orders {
+            let relative = choose(&mut self.random, pivots + updates, order);
+            children.push((self.outside(order), relative));
+        }
+        self.push(pivots, updates, children);
+        self.lengths.push(1);
+    }
+
+    /// A sequence of `count` fronts of orders up to `most`: each takes some of those before it for children, and
+    /// some from outside.
+    fn subtree(&mut self, count: usize, most: u32) {
+        let first = self.nodes.len();
+        let mut orphans: Vec<usize> = Vec::new();
+        for n in 0..count {
+            let pivots = below(&mut self.random, most as usize / 2 + 1) as u32;
+            let updates = below(&mut self.random, (most - pivots) as usize + 1) as u32;
+            let rows = pivots + updates;
+            let mut children = Vec::new();
+            if self.random.next() > 0.5 {
+                let order = below(&mut self.random, rows as usize + 1) as u32;
+                let relative = choose(&mut self.random, rows, order);
+                children.push((self.outside(order), relative));
+            }
+            let mut left = Vec::new();
+            for node in orphans {
+                let child = self.nodes[node].front;
+                if child.updates <= rows && self.random.next() > -0.5 {
+                    let relative = choose(&mut self.random, rows, child.updates);
+                    children.push((child.update, relative));
+                } else {
+                    left.push(node);
+                }
+            }
+            orphans = left;
+            orphans.push(first + n);
+            if SmallFronts::padded_order(pivots, updates) <= most {
+                self.push(pivots, updates, children);
+            } else {
+                self.push(pivots.saturating_sub(8), 0, Vec::new());
+            }
+        }
+        self.lengths.push(count as u32);
+    }
+
+    /// Runs all sequences `times` times, which must give the same bits; returns what is in the arena, and of pivots.
+    fn run(&self, times: usize) -> Option<(Vec<f64>, Vec<BadPivot>)> {
+        let gpu = testing::gpu()?;
+        let stream = gpu.stream().unwrap();
+        let children: Vec<Vec<Child<'_>>> = self
+            .nodes
+            .iter()
+            .map(|node| {
+                node.children
+                    .iter()
+                    .map(|&(update, ref relative)| Child { update, relative })
+                    .collect()
+            })
+            .collect();
+        let fronts: Vec<FusedFront<'_>> = self
+            .nodes
+            .iter()
+            .zip(&children)
+            .map(|(node, children)| FusedFront {
+                front: node.front,
+                children,
+                entries: &node.entries,
+            })
+            .collect();
+        let mut list = FusedFronts::<T>::new(gpu, &stream, &fronts, &self.lengths).unwrap();
+        let values = upload::<T>(gpu, &stream, &self.values);
+        let mut result: Option<(Vec<f64>, Vec<BadPivot>)> = None;
+        for _ in 0..times {
+            let mut arena = upload::<T>(gpu, &stream, &self.arena);
+            list.launch(&stream, &mut arena, &values).unwrap();
+            let now = (download(&stream, &arena), list.bad_pivots(&stream).unwrap());
+            if let Some(before) = &result {
+                let same = before
+                    .0
+                    .iter()
+                    .zip(&now.0)
+                    .all(|(x, y)| x.to_bits() == y.to_bits());
+                assert!(same, "bits differ");
+            }
+            result = Some(now);
+        }
+        result
+    }
+
+    fn check(&self, what: &str, times: usize) {
+        let Some((got, bad)) = self.run(times) else {
+            return;
+        };
+        assert_eq!(bad, [], "{what}");
+        let written = self.want.iter().zip(&self.owned).filter(|w| *w.1);
+        let largest = written.fold(1.0_f64, |most, (w, _)| most.max(w.abs()));
+        let mut want = self.arena.clone();
+        for (place, w) in want.iter_mut().enumerate().filter(|(p, _)| self.owned[*p]) {
+            *w = self.want[place];
+            assert!(!w.is_nan());
+            assert!(!got[place].is_nan(), "{what}: entry {place} is poisoned");
+        }
+        let tolerance = 500.0 * epsilon::<T>() * largest;
+        compare(what, &got, &want, |i| self.owned[i], tolerance);
+    }
+}
+
+fn single_fronts<T: Real>() {
+    let mut problem = Problem::<T>::new(7);
+    problem.alone(0, 0, &[]);
+    for pivots in [0, 1, 2, 7, 8, 9, 16, 17, 31, 33, 61, 90, 120] {
+        for updates in [0, 1, 3, 7, 8, 15, 16, 23, 31, 33, 60, 65, 96, 128] {
+            if SmallFronts::padded_order(pivots, updates) <= 128 {
+                let rows = pivots + updates;
+                let orders = [rows, 0, 1, rows / 2, rows.min(17)];
+                let count = (pivots + updates) as usize % 6;
+                problem.alone(pivots, updates, &orders[..count.min(5)]);
+            }
+        }
+    }
+    problem.check("single fronts", 2);
+}
+
+#[test]
+fn fronts_are_those_of_the_host() {
+    single_fronts::<f64>();
+    single_fronts::<f32>();
+}
+
+fn subtrees<T: Real>() {
+    for most in [16, 32, 64, 128] {
+        let mut problem = Problem::<T>::new(u64::from(most) + 1);
+        for n in 0..40 {
+            problem.subtree(n % 9, most);
+        }
+        problem.check(&format!("subtrees of orders up to {most}"), 2);
+    }
+}
+
+#[test]
+fn sequences_are_as_front_by_front() {
+    subtrees::<f64>();
+    subtrees::<f32>();
+}
+
+fn long_lists<T: Real>() {
+    let mut problem = Problem::<T>::new(3);
+    for (pivots, updates) in [(3, 10), (5, 20), (20, 41), (9, 110), (0, 30)] {
+        let orders: Vec<u32> = (0..1500).map(|c| c % 7).collect();
+        problem.alone(pivots, updates, &orders);
+    }
+    problem.check("long lists", 2);
+}
+
+#[test]
+fn children_may_be_many() {
+    long_lists::<f64>();
+    long_lists::<f32>();
+}
+
+#[test]
+fn a_hundred_runs_give_the_same_bits() {
+    let mut problem = Problem::<f64>::new(17);
+    for n in 0..60 {
+        problem.subtree(1 + n % 7, [16, 32, 48, 96][n % 4]);
+    }
+    problem.check("a hundred runs", 100);
+}
+
+/// `tiny`: a number below the normal ones.
+fn bad_pivots<T: Real>(tiny: f64) {
+    let Some(gpu) = testing::gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    let sizes = [(11, 3), (20, 9), (9, 0), (61, 30), (40, 3), (15, 100)];
+    let tiny = T::from_f64(tiny).to_f64();
+    for (value, at) in [
+        (-2.0, 9),
+        (0.0, 8),
+        (f64::NAN, 3),
+        (f64::INFINITY, 7),
+        (tiny, 0),
+    ] {
+        let mut problem = Problem::<T>::new(2);
+        let (mut want, mut columns) = (Vec::new(), Vec::new());
+        for (n, (pivots, updates)) in sizes.into_iter().enumerate() {
+            problem.push(pivots, updates, Vec::new());
+            columns.push(1000 - 100 * n as u32);
+            if n == 2 {
+                continue; // not harmed by the others
+            }
+            want.push((n, at));
+            let Problem { nodes, values, .. } = &mut problem;
+            for entry in &nodes[n].entries {
+                let (row, column) = (u32::from(entry.row), u32::from(entry.column));
+                let bad = |i: u32| i == at || i == at + 1;
+                if bad(row) && row == column {
+                    values[entry.value as usize] = value;
+                } else if bad(row) || bad(column) {
+                    values[entry.value as usize] = 0.0; // a column of its own
+                }
+            }
+        }
+        problem.lengths = vec![2, 1, 3];
+        let (got, said) = problem.run(2).unwrap();
+        let places: Vec<_> = said.iter().map(|b| (b.front, b.pivot)).collect();
+        assert_eq!(places, want, "{value}");
+        for bad in &said {
+            assert_eq!(bad.value.to_bits(), value.to_bits(), "{said:?}");
+        }
+        let healthy = &problem.nodes[2].front;
+        for j in 0..9 {
+            let place = Problem::<T>::place(healthy, 8, j);
+            assert!((got[place] - problem.want[place]).abs() < 1e-3);
+        }
+
+        let fronts: Vec<_> = problem
+            .nodes
+            .iter()
+            .map(|node| FusedFront {
+                front: node.front,
+                children: &[],
+                entries: &node.entries,
+            })
+            .collect();
+        let mut list = FusedFronts::<T>::new(gpu, &stream, &fronts, &[6]).unwrap();
+        let mut arena = upload::<T>(gpu, &stream, &problem.arena);
+        let values = upload::<T>(gpu, &stream, &problem.values);
+        list.launch(&stream, &mut arena, &values).unwrap();
+        let mut first = stream.to_device(gpu, &[u64::MAX]).unwrap();
+        let least = FirstBadPivot::new(gpu, &stream, &columns).unwrap();
+        least.launch(&stream, &list, &mut first).unwrap();
+        assert_eq!(stream.to_host(&first).unwrap(), [500 + u64::from(at)]);
+    }
+}
+
+#[test]
+fn the_first_bad_pivot_of_each_front_is_reported() {
+    bad_pivots::<f64>(1e-310);
+    bad_pivots::<f32>(1e-39);
+}
+
+#[test]
+fn what_does_not_fit_is_an_error() {
+    let Some(gpu) = testing::gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    let mut problem = Problem::<f64>::new(5);
+    problem.alone(4, 5, &[3]);
+    let node = &problem.nodes[0];
+    let (update, relative) = &node.children[0];
+    let child = Child {
+        update: *update,
+        relative,
+    };
+    let children = [child];
+    let good = FusedFront {
+        front: node.front,
+        children: &children,
+        entries: &node.entries,
+    };
+    let make = |front: FusedFront<'_>, lengths: &[u32]| {
+        FusedFronts::<f64>::new(gpu, &stream, &[front], lengths)
+    };
+    assert!(make(good, &[]).is_err());
+    assert!(make(good, &[2]).is_err());
+    assert!(make(good, &[0, 1, 0]).is_ok());
+    let with = |front: Front| FusedFront { front, ..good };
+    let large = with(Front {
+        updates: 200,
+        ..node.front
+    });
+    assert!(make(large, &[1]).is_err());
+    let crooked = with(Front {
+        panel: 1,
+        ..node.front
+    });
+    assert!(make(crooked, &[1]).is_err());
+    for (row, column) in [(2, 3), (9, 0), (6, 4)] {
+        let entries = [FrontEntry {
+            row,
+            column,
+            value: 0,
+        }];
+        let outside = FusedFront {
+            entries: &entries,
+            ..good
+        };
+        assert!(make(outside, &[1]).is_err());
+    }
+    for relative in [&[0, 9][..], &[3, 3], &[2, 1]] {
+        let children = [Child { relative, ..child }];
+        let outside = FusedFront {
+            children: &children,
+            ..good
+        };
+        assert!(make(outside, &[1]).is_err());
+    }
+    let mut list = make(good, &[1]).unwrap();
+    let values = upload::<f64>(gpu, &stream, &problem.values);
+    let mut arena = upload::<f64>(gpu, &stream, &problem.arena);
+    let few = values.view().slice(..1).unwrap();
+    assert!(list.launch(&stream, &mut arena, few).is_err());
+    let mut small = gpu.alloc::<f64>(10).unwrap();
+    assert!(list.launch(&stream, &mut small, &values).is_err());
+}
