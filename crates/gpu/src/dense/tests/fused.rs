@@ -381,7 +381,8 @@ fn bad_pivots<T: Real>(tiny: f64) {
         let places: Vec<_> = said.iter().map(|b| (b.front, b.pivot)).collect();
         assert_eq!(places, want, "{value}");
         for bad in &said {
-            assert_eq!(bad.value.to_bits(), value.to_bits(), "{said:?}");
+            let same = bad.value == value || bad.value.is_nan() && value.is_nan();
+            assert!(same, "{said:?}");
         }
         let healthy = &problem.nodes[2].front;
         for j in 0..9 {
