@@ -71,7 +71,7 @@ impl<T: Value> NumericFactor<T> {
         }
         let symbolic = plan.symbolic();
         if symbolic.pattern_fingerprint() != tamarack_symbolic::pattern_fingerprint(a.pattern()) {
-            return Err(other_pattern(symbolic, a));
+            return Err(other_pattern(symbolic, a.pattern()));
         }
         let mut factor = Self {
             arena: Arena::new(plan.arena_len())?,
@@ -99,9 +99,7 @@ impl<T: Value> NumericFactor<T> {
         a: &SymmetricCsc<T>,
         control: &Control<'_>,
     ) -> Result<(), FactorError> {
-        if !Arc::ptr_eq(&self.pattern, a.pattern()) && *self.pattern != **a.pattern() {
-            return Err(other_pattern(self.plan.symbolic(), a));
-        }
+        self.check_pattern(a.pattern())?;
         self.current = false;
         self.shift = None;
         let mut shifts = Shifts::default();
@@ -120,6 +118,17 @@ impl<T: Value> NumericFactor<T> {
             let report = NotPositiveDefinite::diagnose(symbolic, a, position, pivot);
             shifts.rise(a, report, self.options.not_spd)?;
         }
+    }
+
+    /// An error for another pattern than that of the matrix it was made from.
+    ///
+    /// # Errors
+    /// [`FactorError::Pattern`].
+    pub fn check_pattern(&self, pattern: &Arc<Pattern>) -> Result<(), FactorError> {
+        if Arc::ptr_eq(&self.pattern, pattern) || *self.pattern == **pattern {
+            return Ok(());
+        }
+        Err(other_pattern(self.plan.symbolic(), pattern))
     }
 
     fn execute(&mut self, values: &[T], shift: T, control: &Control<'_>) -> Outcome {
@@ -193,10 +202,10 @@ impl<T: Value> std::fmt::Debug for NumericFactor<T> {
     }
 }
 
-fn other_pattern<T: Value>(symbolic: &SymbolicFactor, a: &SymmetricCsc<T>) -> FactorError {
+pub(crate) fn other_pattern(symbolic: &SymbolicFactor, found: &Pattern) -> FactorError {
     FactorError::Pattern {
-        n: a.n(),
-        nnz: a.pattern().nnz_lower(),
+        n: found.n(),
+        nnz: found.nnz_lower(),
         analyzed_n: symbolic.n(),
         analyzed_nnz: symbolic.nnz_a(),
     }

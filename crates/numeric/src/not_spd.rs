@@ -52,7 +52,7 @@ const VANISHED: f64 = 64.0;
 
 impl NotPositiveDefinite {
     /// Looks up the user's column and the likely cause.
-    pub(crate) fn diagnose<T: Scalar>(
+    pub fn diagnose<T: Scalar>(
         symbolic: &SymbolicFactor,
         a: &SymmetricCsc<T>,
         position: ElimIdx,

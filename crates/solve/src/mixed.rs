@@ -1,18 +1,16 @@
 //! A factor in single precision that gives answers as accurate as one in double precision.
 //!
 //! Three means, each tried where the one before does not suffice: refinement in double precision,
-//! conjugate gradients preconditioned by the factor, and a factor in double precision. The matrix
-//! is first scaled by powers of two to a diagonal near 1 (van der Sluis 1969: near optimal for
-//! positive definite matrices), so that single precision neither overflows nor underflows.
+//! conjugate gradients preconditioned by the factor, and a factor in double precision.
 
 use tamarack_numeric::{Control, FactorError, FactorOptions, OnNotSpd};
 use tamarack_sparse::SymmetricCsc;
 
 use crate::conjugate::conjugate_gradients;
-use crate::error::{SolveError, check_len};
-use crate::inverse::{Inverse, Scaled, power_of_two_near};
-use crate::refine::{Measured, RefineOptions, RefineReport, RefineWorkspace, refine_measured};
-use crate::solver::{Engine, Solver};
+use crate::error::SolveError;
+use crate::inverse::Inverse;
+use crate::refine::{Measured, RefineOptions, RefineReport, RefineWorkspace};
+use crate::solver::{Engine, Form, Solver};
 
 /// What it took to get accurate answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,11 +52,8 @@ const STRICT: FactorOptions = FactorOptions {
 pub struct MixedFactor {
     engine: Box<dyn Engine>,
     options: FactorOptions,
-    /// Powers of two, user order.
-    scale: Vec<f64>,
-    scaled: SymmetricCsc<f32>,
-    single: Option<Box<dyn Solver<f32>>>,
-    double: Option<Box<dyn Solver<f64>>>,
+    single: Option<Box<dyn Solver>>,
+    double: Option<Box<dyn Solver>>,
     refine: RefineWorkspace,
 }
 
@@ -76,14 +71,11 @@ impl MixedFactor {
         let mut mixed = Self {
             engine,
             options: *options,
-            scale: vec![1.0; a.n()],
-            scaled: a.cast(),
             single: None,
             double: None,
             refine: RefineWorkspace::default(),
         };
-        mixed.rescale(a);
-        match mixed.engine.single(&mixed.scaled, &STRICT, control) {
+        match mixed.engine.factorize(Form::Scaled, a, &STRICT, control) {
             Ok(single) => mixed.single = Some(single),
             // What single precision cannot factorize, double precision may.
             Err(SolveError::Factor(FactorError::NotPositiveDefinite(_))) => {
@@ -103,47 +95,31 @@ impl MixedFactor {
         a: &SymmetricCsc<f64>,
         control: &Control<'_>,
     ) -> Result<(), SolveError> {
-        if a.n() != self.scale.len() || a.pattern() != self.scaled.pattern() {
-            return Err(FactorError::Pattern {
-                n: a.n(),
-                nnz: a.pattern().nnz_lower(),
-                analyzed_n: self.scaled.n(),
-                analyzed_nnz: self.scaled.pattern().nnz_lower(),
-            }
-            .into());
-        }
-        self.rescale(a);
-        // Out of reach until it is right again, whatever happens.
-        let double = self.double.take();
         if let Some(single) = &mut self.single {
-            match single.refactorize(&self.scaled, control) {
-                Ok(()) => return Ok(()),
+            match single.refactorize(a, control) {
+                Ok(()) => {
+                    self.double = None;
+                    return Ok(());
+                }
                 Err(FactorError::NotPositiveDefinite(_)) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    if !matches!(error, FactorError::Pattern { .. }) {
+                        self.double = None;
+                    }
+                    return Err(error.into());
+                }
             }
         }
-        match double {
+        // Out of reach until it is right again, whatever happens.
+        match self.double.take() {
             Some(mut factor) => {
-                factor.refactorize(a, control)?;
-                self.double = Some(factor);
-                Ok(())
+                let done = factor.refactorize(a, control);
+                if matches!(done, Ok(()) | Err(FactorError::Pattern { .. })) {
+                    self.double = Some(factor);
+                }
+                Ok(done?)
             }
             None => self.factorize_double(a, control),
-        }
-    }
-
-    /// Scales the matrix to a diagonal between 1/2 and 2 and rounds it to single precision.
-    fn rescale(&mut self, a: &SymmetricCsc<f64>) {
-        for (d, diagonal) in self.scale.iter_mut().zip(a.diagonal()) {
-            *d = 1.0 / power_of_two_near(diagonal.abs().sqrt());
-        }
-        let pattern = a.pattern();
-        let values = self.scaled.values_mut();
-        for j in 0..a.n() {
-            for k in pattern.range(j) {
-                let i = pattern.row_idx()[k] as usize;
-                values[k] = (a.values()[k] * self.scale[i] * self.scale[j]) as f32;
-            }
         }
     }
 
@@ -152,7 +128,10 @@ impl MixedFactor {
         a: &SymmetricCsc<f64>,
         control: &Control<'_>,
     ) -> Result<(), SolveError> {
-        self.double = Some(self.engine.double(a, &self.options, control)?);
+        let double = self
+            .engine
+            .factorize(Form::Double, a, &self.options, control)?;
+        self.double = Some(double);
         Ok(())
     }
 
@@ -170,12 +149,8 @@ impl MixedFactor {
         options: &RefineOptions,
         control: &Control<'_>,
     ) -> Result<MixedReport, SolveError> {
-        let n = a.n();
-        check_len("b", b.len(), n, nrhs)?;
-        check_len("x", x.len(), n, nrhs)?;
-        let matrix = Measured::new(a);
         if self.double.is_none() {
-            let report = self.solve_single(&matrix, b, x, nrhs, options)?;
+            let report = self.solve_single(a, b, x, nrhs, options)?;
             if options.max_steps == 0 || good(&report.refine) {
                 return Ok(report);
             }
@@ -184,59 +159,44 @@ impl MixedFactor {
         let Some(factor) = &mut self.double else {
             return Err(SolveError::Stale);
         };
-        x.copy_from_slice(b);
-        factor.apply(x, nrhs)?;
-        let refined = refine_measured(&matrix, factor, b, x, nrhs, options, &mut self.refine)?;
         Ok(MixedReport {
-            refine: refined,
+            refine: factor.solve_refined(a, b, x, nrhs, options, &mut self.refine)?,
             outcome: Outcome::Double,
         })
     }
 
     fn solve_single(
         &mut self,
-        matrix: &Measured<'_>,
+        a: &SymmetricCsc<f64>,
         b: &[f64],
         x: &mut [f64],
         nrhs: usize,
         options: &RefineOptions,
     ) -> Result<MixedReport, SolveError> {
-        let Self {
-            single: Some(single),
-            scale,
-            refine,
-            ..
-        } = self
-        else {
+        let (Some(single), workspace) = (&mut self.single, &mut self.refine) else {
             return Err(SolveError::Stale);
         };
-        let mut inverse = Scaled {
-            inverse: &mut **single,
-            scale,
-        };
-        x.copy_from_slice(b);
-        inverse.apply(x, nrhs)?;
         // Each step gains at most 7 digits, often fewer: allow more of them.
         let patient = RefineOptions {
             max_steps: options.max_steps * 2,
             ..*options
         };
-        let mut report = refine_measured(matrix, &mut inverse, b, x, nrhs, &patient, refine)?;
+        let mut report = single.solve_refined(a, b, x, nrhs, &patient, workspace)?;
         if options.max_steps == 0 || good(&report) {
             return Ok(MixedReport {
                 refine: report,
                 outcome: Outcome::Refined,
             });
         }
-        let n = matrix.a.n();
+        let (matrix, n) = (Measured::new(a), a.n());
         let mut steps = 0;
         for (c, column) in report.columns.iter_mut().enumerate() {
             if !(column.componentwise_backward_error <= GOOD) {
                 let range = c * n..(c + 1) * n;
                 let (b, x) = (&b[range.clone()], &mut x[range]);
-                let residual = &mut refine.residual;
+                let residual = &mut workspace.residual;
                 let (improved, taken) =
-                    conjugate_gradients(matrix, &mut inverse, b, x, options, residual)?;
+                    conjugate_gradients(&matrix, single, b, x, options, residual)?;
                 let before = column.steps;
                 *column = improved;
                 column.steps += before;
@@ -262,11 +222,7 @@ impl MixedFactor {
         work: impl FnOnce(&mut dyn Inverse) -> Result<R, SolveError>,
     ) -> Result<R, SolveError> {
         match (&mut self.double, &mut self.single) {
-            (Some(double), _) => work(double),
-            (None, Some(single)) => work(&mut Scaled {
-                inverse: &mut **single,
-                scale: &self.scale,
-            }),
+            (Some(factor), _) | (None, Some(factor)) => work(factor),
             (None, None) => Err(SolveError::Stale),
         }
     }
@@ -277,12 +233,7 @@ impl MixedFactor {
     /// [`SolveError::Stale`].
     pub fn log_determinant(&self) -> Result<f64, SolveError> {
         match (&self.double, &self.single) {
-            (Some(double), _) => double.log_determinant(),
-            // det(D A D) = det(A) det(D)².
-            (None, Some(single)) => {
-                let scale: f64 = self.scale.iter().map(|d| d.ln()).sum();
-                Ok(single.log_determinant()? - 2.0 * scale)
-            }
+            (Some(factor), _) | (None, Some(factor)) => factor.log_determinant(),
             (None, None) => Err(SolveError::Stale),
         }
     }

@@ -8,25 +8,56 @@ use tamarack_plan::{FactorPlan, Machine, PlanOptions};
 use tamarack_sparse::SymmetricCsc;
 
 use crate::condition::log_determinant;
-use crate::error::SolveError;
-use crate::inverse::Inverse;
+use crate::error::{SolveError, check_len};
+use crate::inverse::{Inverse, Scaled, power_of_two_near};
 use crate::plan::Substitution;
+use crate::refine::{RefineOptions, RefineReport, RefineWorkspace, refine};
 use crate::substitution::solve;
 use crate::workspace::SolveWorkspace;
 
-/// A factor that can be used and made anew.
-pub trait Solver<T>: Inverse + Debug + Send {
+/// What is factorized, and in which precision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The matrix, in double precision.
+    Double,
+    /// The matrix rounded to single precision.
+    Single,
+    /// `D A D` rounded to single precision, where D holds powers of two that bring the diagonal near 1, so
+    /// that single precision neither overflows nor underflows (van der Sluis 1969: near optimal for
+    /// positive definite matrices).
+    Scaled,
+}
+
+/// A factor that can be used and made anew. As an [`Inverse`] it is one of the matrix, whatever its form.
+pub trait Solver: Inverse + Debug + Send {
     /// Factorizes other values of the same pattern in the same memory.
     ///
     /// # Errors
     /// As the first factorization. After an error other than [`FactorError::Pattern`] the factor is stale.
     fn refactorize(
         &mut self,
-        a: &SymmetricCsc<T>,
+        a: &SymmetricCsc<f64>,
         control: &Control<'_>,
     ) -> Result<(), FactorError>;
 
-    /// Natural logarithm of the determinant of what was factorized.
+    /// Solves `A x = b`, both `n × nrhs`, column-major, user order, and refines; `a` is the matrix that was
+    /// factorized.
+    ///
+    /// # Errors
+    /// [`SolveError::Length`], [`SolveError::Stale`].
+    fn solve_refined(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        b: &[f64],
+        x: &mut [f64],
+        nrhs: usize,
+        options: &RefineOptions,
+        workspace: &mut RefineWorkspace,
+    ) -> Result<RefineReport, SolveError> {
+        solve_refined_here(self, a, b, x, nrhs, options, workspace)
+    }
+
+    /// Natural logarithm of the determinant of what was factorized, the scaling undone.
     ///
     /// # Errors
     /// [`SolveError::Stale`].
@@ -36,29 +67,36 @@ pub trait Solver<T>: Inverse + Debug + Send {
     fn shift(&self) -> Option<f64>;
 }
 
+/// A refined solve whose residuals are computed on the host.
+pub(crate) fn solve_refined_here<I: Inverse + ?Sized>(
+    mut inverse: &mut I,
+    a: &SymmetricCsc<f64>,
+    b: &[f64],
+    x: &mut [f64],
+    nrhs: usize,
+    options: &RefineOptions,
+    workspace: &mut RefineWorkspace,
+) -> Result<RefineReport, SolveError> {
+    check_len("b", b.len(), a.n(), nrhs)?;
+    check_len("x", x.len(), a.n(), nrhs)?;
+    x.copy_from_slice(b);
+    inverse.apply(x, nrhs)?;
+    refine(a, &mut inverse, b, x, nrhs, options, workspace)
+}
+
 /// Who factorizes matrices of one pattern.
 pub trait Engine: Debug + Send {
-    /// A factor in single precision.
+    /// A factor of a matrix in a form.
     ///
     /// # Errors
     /// There is no memory, or the matrix is not positive definite, or another than the one analyzed.
-    fn single(
+    fn factorize(
         &self,
-        a: &SymmetricCsc<f32>,
-        options: &FactorOptions,
-        control: &Control<'_>,
-    ) -> Result<Box<dyn Solver<f32>>, SolveError>;
-
-    /// A factor in double precision.
-    ///
-    /// # Errors
-    /// As [`single`](Self::single).
-    fn double(
-        &self,
+        form: Form,
         a: &SymmetricCsc<f64>,
         options: &FactorOptions,
         control: &Control<'_>,
-    ) -> Result<Box<dyn Solver<f64>>, SolveError>;
+    ) -> Result<Box<dyn Solver>, SolveError>;
 }
 
 /// The threads of a team on the host.
@@ -82,15 +120,13 @@ impl Host {
         }
     }
 
-    fn solver<T: Value>(
+    fn solver<T: Rounded>(
         &self,
-        a: &SymmetricCsc<T>,
+        form: Form,
+        a: &SymmetricCsc<f64>,
         options: &FactorOptions,
         control: &Control<'_>,
-    ) -> Result<Box<dyn Solver<T>>, SolveError>
-    where
-        HostSolver<T>: Solver<T>,
-    {
+    ) -> Result<Box<dyn Solver>, SolveError> {
         let plan = if self.plan.precision() == T::PRECISION {
             self.plan.clone()
         } else {
@@ -100,29 +136,27 @@ impl Host {
             };
             FactorPlan::new(self.plan.symbolic().clone(), &self.machine, &options)?.into()
         };
-        let factor = NumericFactor::factorize(plan, self.team.clone(), a, options, control)?;
-        let substitution = self.substitution.clone();
-        Ok(Box::new(HostSolver::new(factor, substitution)))
+        let mut matrix = Rounding::<T>::new(form);
+        let rounded = matrix.round(a);
+        let factor = NumericFactor::factorize(plan, self.team.clone(), rounded, options, control)?;
+        let mut solver = HostSolver::new(factor, self.substitution.clone());
+        solver.matrix = matrix;
+        Ok(Box::new(solver))
     }
 }
 
 impl Engine for Host {
-    fn single(
+    fn factorize(
         &self,
-        a: &SymmetricCsc<f32>,
-        options: &FactorOptions,
-        control: &Control<'_>,
-    ) -> Result<Box<dyn Solver<f32>>, SolveError> {
-        self.solver(a, options, control)
-    }
-
-    fn double(
-        &self,
+        form: Form,
         a: &SymmetricCsc<f64>,
         options: &FactorOptions,
         control: &Control<'_>,
-    ) -> Result<Box<dyn Solver<f64>>, SolveError> {
-        self.solver(a, options, control)
+    ) -> Result<Box<dyn Solver>, SolveError> {
+        match form {
+            Form::Double => self.solver::<f64>(form, a, options, control),
+            Form::Single | Form::Scaled => self.solver::<f32>(form, a, options, control),
+        }
     }
 }
 
@@ -130,15 +164,18 @@ impl Engine for Host {
 #[derive(Debug)]
 pub struct HostSolver<T: Value> {
     factor: NumericFactor<T>,
+    matrix: Rounding<T>,
     plan: Arc<Substitution>,
     workspace: SolveWorkspace<T>,
 }
 
-impl<T: Value> HostSolver<T> {
-    /// Prepares solves with one right-hand side; room for more is taken when more come.
+impl<T: Rounded> HostSolver<T> {
+    /// Prepares solves with one right-hand side, of a factor that was not scaled; room for more is taken when more
+    /// come.
     pub fn new(factor: NumericFactor<T>, plan: Arc<Substitution>) -> Self {
         Self {
             workspace: SolveWorkspace::new(&factor, &plan, 1),
+            matrix: Rounding::new(Form::Single),
             factor,
             plan,
         }
@@ -150,29 +187,135 @@ impl<T: Value> HostSolver<T> {
     }
 }
 
-impl<T: Value> Inverse for HostSolver<T> {
+/// The factor alone, without the scaling.
+struct Bare<'a, T: Value> {
+    factor: &'a NumericFactor<T>,
+    plan: &'a Substitution,
+    workspace: &'a mut SolveWorkspace<T>,
+}
+
+impl<T: Value> Inverse for Bare<'_, T> {
     fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
         if !self.workspace.holds(nrhs) {
-            self.workspace = SolveWorkspace::new(&self.factor, &self.plan, nrhs);
+            *self.workspace = SolveWorkspace::new(self.factor, self.plan, nrhs);
         }
-        solve(&self.factor, &self.plan, x, nrhs, &mut self.workspace)
+        solve(self.factor, self.plan, x, nrhs, self.workspace)
     }
 }
 
-impl<T: Value> Solver<T> for HostSolver<T> {
+impl<T: Rounded> Inverse for HostSolver<T> {
+    fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
+        let mut inverse = Bare {
+            factor: &self.factor,
+            plan: &self.plan,
+            workspace: &mut self.workspace,
+        };
+        match &self.matrix.scale {
+            None => inverse.apply(x, nrhs),
+            Some(scale) => Scaled {
+                inverse: &mut inverse,
+                scale,
+            }
+            .apply(x, nrhs),
+        }
+    }
+}
+
+impl<T: Rounded> Solver for HostSolver<T> {
     fn refactorize(
         &mut self,
-        a: &SymmetricCsc<T>,
+        a: &SymmetricCsc<f64>,
         control: &Control<'_>,
     ) -> Result<(), FactorError> {
-        self.factor.refactorize(a, control)
+        let pattern = a.pattern();
+        self.factor.check_pattern(pattern)?;
+        self.factor.refactorize(self.matrix.round(a), control)
     }
 
     fn log_determinant(&self) -> Result<f64, SolveError> {
-        log_determinant(&self.factor)
+        let of_factor = log_determinant(&self.factor)?;
+        // det(D A D) = det(A) det(D)².
+        let scale = self.matrix.scale.iter().flatten();
+        Ok(of_factor - 2.0 * scale.map(|d| d.ln()).sum::<f64>())
     }
 
     fn shift(&self) -> Option<f64> {
         self.factor.shift()
+    }
+}
+
+/// A matrix on its way into a factor: scaled where that is wanted, and rounded to the factor's precision.
+#[derive(Debug)]
+pub struct Rounding<T> {
+    form: Form,
+    /// Powers of two, user order; none where the matrix is not scaled.
+    scale: Option<Vec<f64>>,
+    /// The last one; none in double precision.
+    rounded: Option<SymmetricCsc<T>>,
+}
+
+/// A precision that matrices are rounded to.
+pub trait Rounded: Value {
+    /// The matrix in this precision, kept in `room` where it is not the same.
+    fn rounded<'a>(
+        a: &'a SymmetricCsc<f64>,
+        scale: Option<&[f64]>,
+        room: &'a mut Option<SymmetricCsc<Self>>,
+    ) -> &'a SymmetricCsc<Self>;
+}
+
+impl Rounded for f64 {
+    fn rounded<'a>(
+        a: &'a SymmetricCsc<f64>,
+        _: Option<&[f64]>,
+        _: &'a mut Option<SymmetricCsc<f64>>,
+    ) -> &'a SymmetricCsc<f64> {
+        a
+    }
+}
+
+impl Rounded for f32 {
+    fn rounded<'a>(
+        a: &'a SymmetricCsc<f64>,
+        scale: Option<&[f64]>,
+        room: &'a mut Option<SymmetricCsc<f32>>,
+    ) -> &'a SymmetricCsc<f32> {
+        let rounded = room.get_or_insert_with(|| a.cast());
+        let pattern = a.pattern();
+        let values = rounded.values_mut();
+        let Some(scale) = scale else {
+            for (to, from) in values.iter_mut().zip(a.values()) {
+                *to = *from as f32;
+            }
+            return rounded;
+        };
+        for j in 0..a.n() {
+            for k in pattern.range(j) {
+                let i = pattern.row_idx()[k] as usize;
+                values[k] = (a.values()[k] * scale[i] * scale[j]) as f32;
+            }
+        }
+        rounded
+    }
+}
+
+impl<T: Rounded> Rounding<T> {
+    fn new(form: Form) -> Self {
+        Self {
+            form,
+            scale: None,
+            rounded: None,
+        }
+    }
+
+    /// The matrix as it is factorized.
+    fn round<'a>(&'a mut self, a: &'a SymmetricCsc<f64>) -> &'a SymmetricCsc<T> {
+        if self.form == Form::Scaled {
+            let scale = self.scale.get_or_insert_default();
+            scale.clear();
+            let near_one = |diagonal: f64| 1.0 / power_of_two_near(diagonal.abs().sqrt());
+            scale.extend(a.diagonal().map(near_one));
+        }
+        T::rounded(a, self.scale.as_deref(), &mut self.rounded)
     }
 }

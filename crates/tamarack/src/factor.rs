@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tamarack_numeric::{Call, Control, FactorError, FactorOptions, Team};
+use tamarack_numeric::{Call, Control, FactorOptions, Team};
 use tamarack_plan::FactorPlan;
 use tamarack_solve::{
-    Inverse, MixedFactor, Outcome, RefineOptions, RefineReport, RefineWorkspace, SolveError,
-    Solver, condition_estimate, forward_error_bound, refine,
+    Form, Inverse, MixedFactor, Outcome, RefineOptions, RefineReport, RefineWorkspace, SolveError,
+    Solver, condition_estimate, forward_error_bound,
 };
 use tamarack_sparse::SymmetricCsc;
 
@@ -28,9 +28,7 @@ pub struct Factor {
 
 #[derive(Debug)]
 enum Kind {
-    Double(Box<dyn Solver<f64>>),
-    /// With the matrix rounded to single precision.
-    Single(Box<dyn Solver<f32>>, SymmetricCsc<f32>),
+    Plain(Box<dyn Solver>),
     Mixed(Box<MixedFactor>),
 }
 
@@ -83,12 +81,13 @@ impl Factor {
             not_spd: options.on_not_spd,
         };
         let engine = analysis.engine();
+        let plain = |form| -> Result<Kind, SolveError> {
+            let factor = engine.factorize(form, a, &factor_options, control)?;
+            Ok(Kind::Plain(factor))
+        };
         let kind = match options.precision {
-            Precision::F64 => Kind::Double(engine.double(a, &factor_options, control)?),
-            Precision::F32 => {
-                let a = a.cast();
-                Kind::Single(engine.single(&a, &factor_options, control)?, a)
-            }
+            Precision::F64 => plain(Form::Double)?,
+            Precision::F32 => plain(Form::Single)?,
             Precision::Mixed => {
                 let factor = MixedFactor::factorize(engine, a, &factor_options, control)?;
                 Kind::Mixed(Box::new(factor))
@@ -134,23 +133,8 @@ impl Factor {
 
     fn renew(&mut self, a: &SymmetricCsc<f64>, control: &Control<'_>) -> Result<(), Error> {
         match &mut self.kind {
-            Kind::Double(factor) => factor.refactorize(a, control)?,
+            Kind::Plain(factor) => factor.refactorize(a, control)?,
             Kind::Mixed(factor) => factor.refactorize(a, control)?,
-            Kind::Single(factor, single) => {
-                if a.pattern() != single.pattern() {
-                    return Err(FactorError::Pattern {
-                        n: a.n(),
-                        nnz: a.pattern().nnz_lower(),
-                        analyzed_n: single.n(),
-                        analyzed_nnz: single.pattern().nnz_lower(),
-                    }
-                    .into());
-                }
-                for (s, d) in single.values_mut().iter_mut().zip(a.values()) {
-                    *s = *d as f32;
-                }
-                factor.refactorize(single, control)?;
-            }
         }
         Ok(())
     }
@@ -196,25 +180,23 @@ impl Factor {
         right.clear();
         right.extend_from_slice(x);
         let options = self.refine;
-        let report = if let Kind::Mixed(factor) = &mut self.kind {
-            let control = Control::default();
-            factor
-                .solve_refined(a, &right, x, nrhs, &options, &control)
-                .map(|report| SolveReport {
+        let report = match &mut self.kind {
+            Kind::Plain(factor) => {
+                let workspace = &mut self.refine_workspace;
+                let refined = factor.solve_refined(a, &right, x, nrhs, &options, workspace);
+                refined.map(|refine| SolveReport {
+                    refine,
+                    outcome: Outcome::Refined,
+                })
+            }
+            Kind::Mixed(factor) => {
+                let control = Control::default();
+                let report = factor.solve_refined(a, &right, x, nrhs, &options, &control);
+                report.map(|report| SolveReport {
                     refine: report.refine,
                     outcome: report.outcome,
                 })
-        } else {
-            let mut workspace = std::mem::take(&mut self.refine_workspace);
-            let report = self.with_inverse(|mut inverse| {
-                inverse.apply(x, nrhs)?;
-                refine(a, &mut inverse, &right, x, nrhs, &options, &mut workspace)
-            });
-            self.refine_workspace = workspace;
-            report.map(|refine| SolveReport {
-                refine,
-                outcome: Outcome::Refined,
-            })
+            }
         };
         self.right = right;
         Ok(report?)
@@ -248,8 +230,7 @@ impl Factor {
     /// The factor is stale.
     pub fn log_determinant(&self) -> Result<f64, Error> {
         Ok(match &self.kind {
-            Kind::Double(factor) => factor.log_determinant()?,
-            Kind::Single(factor, _) => factor.log_determinant()?,
+            Kind::Plain(factor) => factor.log_determinant()?,
             Kind::Mixed(factor) => factor.log_determinant()?,
         })
     }
@@ -258,8 +239,7 @@ impl Factor {
     /// asked for and a shift was needed.
     pub fn shift(&self) -> Option<f64> {
         match &self.kind {
-            Kind::Double(factor) => factor.shift(),
-            Kind::Single(factor, _) => factor.shift(),
+            Kind::Plain(factor) => factor.shift(),
             Kind::Mixed(factor) => factor.shift(),
         }
     }
@@ -286,8 +266,7 @@ impl Factor {
         work: impl FnOnce(&mut dyn Inverse) -> Result<R, SolveError>,
     ) -> Result<R, SolveError> {
         match &mut self.kind {
-            Kind::Double(factor) => work(factor),
-            Kind::Single(factor, _) => work(factor),
+            Kind::Plain(factor) => work(factor),
             Kind::Mixed(factor) => factor.with_inverse(work),
         }
     }

@@ -25,6 +25,7 @@ mod choose;
 mod csr;
 mod ell;
 mod host;
+mod scale;
 mod symmetric;
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ mod windows;
 pub use backward_error::{BackwardError, Residuals};
 pub use choose::{Format, Profile};
 pub use host::Csr;
+pub use scale::{Scaling, Steps};
 
 use crate::primitives::{MatrixView, MatrixViewMut, Real, too_long};
 use crate::{DevicePtr, DeviceView, DeviceViewMut, Gpu, GpuError, Stream};

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use tamarack_gpu::dense::{Placed, Real};
-use tamarack_gpu::{DeviceBuffer, DeviceView, Gpu, GpuError, Graph, PinnedBuffer, Profile, Stream};
+use tamarack_gpu::{
+    DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Graph, PinnedBuffer, Profile, Stream,
+};
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
-use tamarack_symbolic::SymbolicFactor;
 
 use super::launch::{Lanes, Stage};
 use super::plan::DevicePlan;
 use super::work::StageWork;
 use crate::error::FactorError;
-use crate::factor::FactorOptions;
+use crate::factor::{FactorOptions, other_pattern};
 use crate::not_spd::NotPositiveDefinite;
 use crate::shift::Shifts;
 use crate::value::Value;
@@ -48,15 +49,14 @@ pub struct DeviceFactor<T> {
 }
 
 impl<T: DeviceValue> DeviceFactor<T> {
-    /// Takes the memory and uploads the lists for `a` and all matrices with its pattern, and factorizes it.
+    /// Takes the memory and uploads the lists for matrices with a pattern; there is no factor yet.
     ///
     /// # Errors
-    /// The matrix is not the one analyzed or not positive definite, or something fails on the device: it is out
-    /// of memory, for one.
-    pub fn factorize(
+    /// The pattern is not the one analyzed, or something fails on the device: it is out of memory, for one.
+    pub fn new(
         plan: Arc<DevicePlan>,
         gpu: &Gpu,
-        a: &SymmetricCsc<T>,
+        pattern: &Arc<Pattern>,
         options: &FactorOptions,
     ) -> Result<Self, FactorError> {
         if plan.precision() != T::PRECISION {
@@ -64,17 +64,17 @@ impl<T: DeviceValue> DeviceFactor<T> {
             return Err(FactorError::Precision { planned, found });
         }
         let symbolic = plan.symbolic();
-        if symbolic.pattern_fingerprint() != tamarack_symbolic::pattern_fingerprint(a.pattern()) {
-            return Err(other_pattern(symbolic, a));
+        if symbolic.pattern_fingerprint() != tamarack_symbolic::pattern_fingerprint(pattern) {
+            return Err(other_pattern(symbolic, pattern));
         }
         let most = u64::from(u32::MAX);
-        if a.pattern().nnz_lower() > most {
-            let entries = a.pattern().nnz_lower();
+        let entries = pattern.nnz_lower();
+        if entries > most {
             return Err(FactorError::DeviceEntries { entries, most });
         }
         let lanes = Lanes::new(gpu)?;
         let mut arena = gpu.alloc(plan.staged().arena_len() as usize)?;
-        let values = gpu.alloc(a.values().len())?;
+        let values = gpu.alloc(entries as usize)?;
         let mut first_bad = gpu.alloc(1)?;
         let mut stages = Vec::with_capacity(plan.staged().stages());
         for k in 0..plan.staged().stages() {
@@ -87,11 +87,11 @@ impl<T: DeviceValue> DeviceFactor<T> {
                 .iter_mut()
                 .try_for_each(|stage| stage.launch(&lanes, &mut arena, &values, &mut first_bad))
         });
-        let mut factor = Self {
+        Ok(Self {
             graph: graph.map_err(|e: GpuError| e)?,
-            staged: gpu.pinned(a.values().len())?,
+            staged: gpu.pinned(entries as usize)?,
             gpu: gpu.clone(),
-            pattern: a.pattern().clone(),
+            pattern: pattern.clone(),
             options: *options,
             stages,
             lanes,
@@ -101,7 +101,20 @@ impl<T: DeviceValue> DeviceFactor<T> {
             shift: None,
             current: false,
             plan,
-        };
+        })
+    }
+
+    /// Prepares factorizations of `a` and all matrices with its pattern, and factorizes it.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new) and [`refactorize`](Self::refactorize).
+    pub fn factorize(
+        plan: Arc<DevicePlan>,
+        gpu: &Gpu,
+        a: &SymmetricCsc<T>,
+        options: &FactorOptions,
+    ) -> Result<Self, FactorError> {
+        let mut factor = Self::new(plan, gpu, a.pattern(), options)?;
         factor.refactorize(a)?;
         Ok(factor)
     }
@@ -111,9 +124,7 @@ impl<T: DeviceValue> DeviceFactor<T> {
     /// # Errors
     /// As for [`factorize`](Self::factorize). After an error other than [`FactorError::Pattern`] the factor is stale.
     pub fn refactorize(&mut self, a: &SymmetricCsc<T>) -> Result<(), FactorError> {
-        if !Arc::ptr_eq(&self.pattern, a.pattern()) && *self.pattern != **a.pattern() {
-            return Err(other_pattern(self.plan.symbolic(), a));
-        }
+        self.check_pattern(a.pattern())?;
         self.current = false;
         self.shift = None;
         let mut shifts = Shifts::default();
@@ -136,19 +147,48 @@ impl<T: DeviceValue> DeviceFactor<T> {
     /// [`FactorError::Device`] for a wrong number of values, or a failing device; a matrix that is not positive
     /// definite gives [`FactorError::Pivot`], as its entries are not here to be looked at. Then the factor is stale.
     pub fn refactorize_device(&mut self, values: DeviceView<'_, T>) -> Result<(), FactorError> {
-        self.current = false;
-        self.shift = None;
         self.lanes.main().copy(values, &mut self.values)?;
-        match self.run()? {
-            None => {
-                self.current = true;
-                Ok(())
-            }
+        match self.refactorize_in_place()? {
+            None => Ok(()),
             Some((position, pivot)) => Err(FactorError::Pivot {
                 column: self.plan.symbolic().permutation().user(position),
                 pivot,
             }),
         }
+    }
+
+    /// Factorizes what stands in [`values`](Self::values); the first bad pivot, and what it was. With one, the
+    /// factor is stale.
+    ///
+    /// # Errors
+    /// A failing device.
+    pub fn refactorize_in_place(&mut self) -> Result<Option<(ElimIdx, f64)>, GpuError> {
+        self.current = false;
+        self.shift = None;
+        let bad = self.run()?;
+        self.current = bad.is_none();
+        Ok(bad)
+    }
+
+    /// An error for another pattern than that of the plan.
+    ///
+    /// # Errors
+    /// [`FactorError::Pattern`].
+    pub fn check_pattern(&self, pattern: &Arc<Pattern>) -> Result<(), FactorError> {
+        if Arc::ptr_eq(&self.pattern, pattern) || *self.pattern == **pattern {
+            return Ok(());
+        }
+        Err(other_pattern(self.plan.symbolic(), pattern))
+    }
+
+    /// The values that are factorized, in the order of the pattern.
+    pub fn values(&self) -> DeviceView<'_, T> {
+        self.values.view()
+    }
+
+    /// The same, to be written on the stream that all work is enqueued on.
+    pub fn stream_and_values(&mut self) -> (&Stream, DeviceViewMut<'_, T>) {
+        (self.lanes.main(), self.values.view_mut())
     }
 
     /// Enqueues the copy of the values of `A + σI`.
@@ -272,14 +312,5 @@ impl<T> std::fmt::Debug for DeviceFactor<T> {
             .field("shift", &self.shift)
             .field("current", &self.current)
             .finish_non_exhaustive()
-    }
-}
-
-fn other_pattern<T: Scalar>(symbolic: &SymbolicFactor, a: &SymmetricCsc<T>) -> FactorError {
-    FactorError::Pattern {
-        n: a.n(),
-        nnz: a.pattern().nnz_lower(),
-        analyzed_n: symbolic.n(),
-        analyzed_nnz: symbolic.nnz_a(),
     }
 }

@@ -1,6 +1,12 @@
-//! Solves with a factor that is on a device: stage by stage, recorded once, replayed.
+//! Solves with a factor that is on a device: substitution stage by stage, recorded once and replayed, and
+//! refinement there. Mixed precision is [`MixedFactor`](crate::MixedFactor)'s, as on the host.
 
+mod engine;
+mod refine;
+mod scaled;
 mod solver;
 mod stages;
+mod vectors;
 
-pub use solver::{Device, DeviceSolver};
+pub use engine::Device;
+pub use solver::DeviceSolver;

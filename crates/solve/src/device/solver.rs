@@ -2,75 +2,21 @@
 
 use std::sync::Arc;
 
-use tamarack_gpu::dense::{SolveOrder, SolveSpace};
-use tamarack_gpu::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Graph, PinnedBuffer};
-use tamarack_numeric::{
-    Control, DeviceFactor, DeviceOptions, DevicePlan, DeviceValue, FactorError, FactorOptions,
-};
-use tamarack_sparse::SymmetricCsc;
+use tamarack_gpu::dense::SolveOrder;
+use tamarack_gpu::{DeviceView, DeviceViewMut, Gpu, GpuError, Graph};
+use tamarack_numeric::{DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions};
+use tamarack_sparse::Pattern;
 
+use super::refine::Refiner;
+use super::scaled::Rounding;
 use super::stages::Stage;
+use super::vectors::Vectors;
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
-use crate::solver::{Engine, Solver};
+use crate::refine::{ColumnReport, RefineOptions};
 
 /// Most right-hand sides that are on the device at a time.
 const MOST_RHS: usize = 16;
-
-/// A device that factorizes matrices of one structure.
-#[derive(Debug)]
-pub struct Device {
-    gpu: Gpu,
-    plan: Arc<DevicePlan>,
-}
-
-impl Device {
-    /// A device that works by a plan; one in the other precision is made where it is wanted.
-    pub fn new(gpu: Gpu, plan: Arc<DevicePlan>) -> Self {
-        Self { gpu, plan }
-    }
-
-    fn solver<T: DeviceValue>(
-        &self,
-        a: &SymmetricCsc<T>,
-        options: &FactorOptions,
-        control: &Control<'_>,
-    ) -> Result<Box<dyn Solver<T>>, SolveError> {
-        control.check()?;
-        let plan = if self.plan.precision() == T::PRECISION {
-            self.plan.clone()
-        } else {
-            let options = DeviceOptions {
-                precision: T::PRECISION,
-                ..*self.plan.options()
-            };
-            DevicePlan::new(self.plan.symbolic().clone(), &options)?.into()
-        };
-        let solver = DeviceSolver::factorize(plan, &self.gpu, a, options)?;
-        control.all_done(self.plan.symbolic().stats().flops_stored);
-        Ok(Box::new(solver))
-    }
-}
-
-impl Engine for Device {
-    fn single(
-        &self,
-        a: &SymmetricCsc<f32>,
-        options: &FactorOptions,
-        control: &Control<'_>,
-    ) -> Result<Box<dyn Solver<f32>>, SolveError> {
-        self.solver(a, options, control)
-    }
-
-    fn double(
-        &self,
-        a: &SymmetricCsc<f64>,
-        options: &FactorOptions,
-        control: &Control<'_>,
-    ) -> Result<Box<dyn Solver<f64>>, SolveError> {
-        self.solver(a, options, control)
-    }
-}
 
 /// A factor on a device, and what substitution with it takes there: lists for each stage, vectors, and a
 /// recorded graph for each number of right-hand sides that was asked for.
@@ -79,35 +25,30 @@ pub struct DeviceSolver<T> {
     graphs: Vec<(usize, Graph)>,
     stages: Vec<Stage<T>>,
     order: SolveOrder,
-    vectors: Vectors,
+    pub(super) vectors: Vectors,
     /// Places for what fronts leave for their parents.
     updates: u64,
-    factor: DeviceFactor<T>,
-}
-
-/// Right-hand sides and answers on the device.
-struct Vectors {
-    /// Room for so many.
-    most: usize,
-    space: SolveSpace,
-    /// `n × most`, user order.
-    x: DeviceBuffer<f64>,
-    /// The same on the host.
-    staged: PinnedBuffer<f64>,
+    /// With the first refinement.
+    refiner: Option<Refiner>,
+    /// Whether the refiner's matrix is the one that was factorized last.
+    refreshed: bool,
+    pub(super) rounding: Rounding,
+    pub(super) factor: DeviceFactor<T>,
 }
 
 impl<T: DeviceValue> DeviceSolver<T> {
-    /// Factorizes `a` on `gpu` and prepares solves with one right-hand side; room for more is taken when more come.
+    /// Takes the memory and uploads the lists for matrices with a pattern, and solves with one right-hand side; room
+    /// for more is taken when more come. There is no factor yet.
     ///
     /// # Errors
-    /// As [`DeviceFactor::factorize`].
-    pub fn factorize(
+    /// As [`DeviceFactor::new`].
+    pub fn new(
         plan: Arc<DevicePlan>,
         gpu: &Gpu,
-        a: &SymmetricCsc<T>,
+        pattern: &Arc<Pattern>,
         options: &FactorOptions,
     ) -> Result<Self, FactorError> {
-        let factor = DeviceFactor::factorize(plan.clone(), gpu, a, options)?;
+        let factor = DeviceFactor::new(plan.clone(), gpu, pattern, options)?;
         let stream = factor.stream();
         let (places, updates) = plan.staged().update_vectors();
         let stages: Result<Vec<_>, GpuError> = (0..plan.staged().stages())
@@ -115,14 +56,15 @@ impl<T: DeviceValue> DeviceSolver<T> {
             .collect();
         let stages = stages?;
         let order = plan.symbolic().permutation().user_of_elim();
-        let order = SolveOrder::new(gpu, stream, order)?;
-        let vectors = Vectors::new(&factor, &stages, updates, 1)?;
         Ok(Self {
             graphs: Vec::new(),
+            order: SolveOrder::new(gpu, stream, order)?,
+            vectors: room(&factor, &stages, updates, 1)?,
             stages,
-            order,
-            vectors,
             updates,
+            refiner: None,
+            refreshed: false,
+            rounding: Rounding::default(),
             factor,
         })
     }
@@ -134,6 +76,7 @@ impl<T: DeviceValue> DeviceSolver<T> {
 
     /// The same, for factorizations from values on the device.
     pub fn factor_mut(&mut self) -> &mut DeviceFactor<T> {
+        self.refreshed = false;
         &mut self.factor
     }
 
@@ -171,84 +114,138 @@ impl<T: DeviceValue> DeviceSolver<T> {
     fn make_room(&mut self, nrhs: usize) -> Result<(), SolveError> {
         if nrhs > self.vectors.most {
             self.graphs.clear();
-            self.vectors = Vectors::new(&self.factor, &self.stages, self.updates, nrhs)?;
+            self.vectors = room(&self.factor, &self.stages, self.updates, nrhs)?;
         }
         Ok(())
     }
 
     /// Enqueues a solve in place with the first `nrhs` of the vectors there is room for.
-    fn enqueue(&mut self, nrhs: usize) -> Result<(), SolveError> {
+    pub(super) fn enqueue(&mut self, nrhs: usize) -> Result<(), SolveError> {
         if !self.factor.is_current() {
             return Err(SolveError::Stale);
         }
-        let at = match self.graphs.iter().position(|(of, _)| *of == nrhs) {
-            Some(at) => at,
-            None => {
-                let graph = self.record(nrhs)?;
-                self.graphs.push((nrhs, graph));
-                self.graphs.len() - 1
-            }
-        };
+        let at = self.graph(nrhs)?;
         // SAFETY: lists, arena and vectors are those of the recording; graphs are dropped when vectors are replaced.
         unsafe { self.graphs[at].1.replay(self.factor.stream())? };
         Ok(())
     }
 
-    fn record(&mut self, nrhs: usize) -> Result<Graph, GpuError> {
-        let (stream, arena, n) = (self.factor.stream(), self.factor.arena(), self.n() as u64);
+    /// The number of the graph for so many right-hand sides, which is recorded if it is not there.
+    fn graph(&mut self, nrhs: usize) -> Result<usize, GpuError> {
+        if let Some(at) = self.graphs.iter().position(|(of, _)| *of == nrhs) {
+            return Ok(at);
+        }
+        let (stream, arena, n) = (self.factor.stream(), self.factor.arena(), self.n());
         let Vectors { space, x, .. } = &mut self.vectors;
-        let (stages, order) = (&self.stages, &self.order);
-        stream.capture(|| {
-            space.take(stream, order, x.view(), n, nrhs as u32)?;
+        let (stages, order, rounding) = (&self.stages, &self.order, &self.rounding);
+        let graph = stream.capture(|| -> Result<(), GpuError> {
+            rounding.scale(stream, x, n, nrhs)?;
+            space.take(stream, order, x.view(), n as u64, nrhs as u32)?;
             for stage in stages {
                 stage.forward(stream, arena, space)?;
             }
             for stage in stages.iter().rev() {
                 stage.backward(stream, arena, space)?;
             }
-            space.give(stream, order, x.view_mut(), n, false)
-        })
+            space.give(stream, order, x.view_mut(), n as u64, false)?;
+            rounding.scale(stream, x, n, nrhs)
+        })?;
+        self.graphs.push((nrhs, graph));
+        Ok(self.graphs.len() - 1)
+    }
+
+    /// Another factor stands where the last did.
+    pub(super) fn renewed(&mut self) {
+        self.refreshed = false;
+    }
+
+    /// Solves and refines, all on the device; `None` where the matrix in double precision is not there.
+    pub(super) fn refine_here(
+        &mut self,
+        pattern: &Pattern,
+        b: &[f64],
+        x: &mut [f64],
+        options: &RefineOptions,
+    ) -> Result<Option<Vec<ColumnReport>>, SolveError>
+    where
+        T: Wide,
+    {
+        let (n, nrhs) = (self.n(), b.len() / self.n().max(1));
+        let most = nrhs.min(MOST_RHS);
+        if T::wide(&self.factor, &self.rounding).is_none() || most == 0 {
+            return Ok(None);
+        }
+        self.make_room(most)?;
+        let mut refiner = match self.refiner.take() {
+            Some(refiner) if refiner.most >= most => refiner,
+            _ => {
+                self.refreshed = false;
+                Refiner::new(self.factor.gpu(), self.factor.stream(), pattern, most)?
+            }
+        };
+        if !self.refreshed
+            && let Some(values) = T::wide(&self.factor, &self.rounding)
+        {
+            refiner.refresh(self.factor.stream(), values)?;
+            self.refreshed = true;
+        }
+        let mut columns = Vec::with_capacity(nrhs);
+        let chunks = b.chunks(n * MOST_RHS).zip(x.chunks_mut(n * MOST_RHS));
+        let done = chunks
+            .map(|(b, x)| refiner.run(self, b, x, options))
+            .try_for_each(|of| {
+                columns.extend(of?);
+                Ok::<(), SolveError>(())
+            });
+        self.refiner = Some(refiner);
+        done?;
+        Ok(Some(columns))
     }
 
     /// Solves for at most [`MOST_RHS`] columns.
     fn apply_few(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
         self.make_room(nrhs)?;
-        let stream = self.factor.stream();
-        let Vectors {
-            staged, x: device, ..
-        } = &mut self.vectors;
-        staged.as_mut_slice()[..x.len()].copy_from_slice(x);
-        let part = device.view_mut().split_at(x.len())?.0;
-        // SAFETY: `staged` is not written before the wait below.
-        unsafe { staged.upload_async(stream, ..x.len(), part)? };
+        let Vectors { x: device, way, .. } = &mut self.vectors;
+        let (to, _) = device.view_mut().split_at(x.len())?;
+        way.up(self.factor.stream(), x, to)?;
         self.enqueue(nrhs)?;
-        let stream = self.factor.stream();
-        let Vectors {
-            staged, x: device, ..
-        } = &mut self.vectors;
-        // SAFETY: waited for before it is read.
-        unsafe { staged.download_async(stream, device.view().slice(..x.len())?, ..x.len())? };
-        stream.synchronize()?;
-        x.copy_from_slice(&staged.as_slice()[..x.len()]);
+        let Vectors { x: device, way, .. } = &mut self.vectors;
+        way.down(self.factor.stream(), device.view().slice(..x.len())?, x)?;
         Ok(())
     }
 }
 
-impl Vectors {
-    fn new<T: DeviceValue>(
-        factor: &DeviceFactor<T>,
-        stages: &[Stage<T>],
-        updates: u64,
-        most: usize,
-    ) -> Result<Self, GpuError> {
-        let (gpu, stream, n) = (factor.gpu(), factor.stream(), factor.plan().symbolic().n());
-        let mail = stages.iter().map(Stage::mail_rows).max().unwrap_or(0);
-        Ok(Self {
-            most,
-            space: SolveSpace::new(gpu, stream, n as u32, updates, mail, most as u32)?,
-            x: gpu.alloc(n * most)?,
-            staged: gpu.pinned(n * most)?,
-        })
+/// Room for `most` right-hand sides.
+fn room<T: DeviceValue>(
+    factor: &DeviceFactor<T>,
+    stages: &[Stage<T>],
+    updates: u64,
+    most: usize,
+) -> Result<Vectors, GpuError> {
+    let mail = stages.iter().map(Stage::mail_rows).max().unwrap_or(0);
+    let n = factor.plan().symbolic().n();
+    Vectors::new(factor.gpu(), factor.stream(), n, updates, mail, most)
+}
+
+/// A precision of factors on a device.
+pub(super) trait Wide: DeviceValue {
+    /// The values of the matrix in double precision, where they are on the device.
+    #[doc(hidden)]
+    fn wide<'a>(
+        factor: &'a DeviceFactor<Self>,
+        rounding: &'a Rounding,
+    ) -> Option<DeviceView<'a, f64>>;
+}
+
+impl Wide for f64 {
+    fn wide<'a>(factor: &'a DeviceFactor<f64>, _: &'a Rounding) -> Option<DeviceView<'a, f64>> {
+        factor.shift().is_none().then(|| factor.values())
+    }
+}
+
+impl Wide for f32 {
+    fn wide<'a>(_: &'a DeviceFactor<f32>, rounding: &'a Rounding) -> Option<DeviceView<'a, f64>> {
+        rounding.values()
     }
 }
 
@@ -264,30 +261,6 @@ impl<T: DeviceValue> Inverse for DeviceSolver<T> {
             self.apply_few(columns, count)?;
         }
         Ok(())
-    }
-}
-
-impl<T: DeviceValue> Solver<T> for DeviceSolver<T> {
-    fn refactorize(
-        &mut self,
-        a: &SymmetricCsc<T>,
-        control: &Control<'_>,
-    ) -> Result<(), FactorError> {
-        control.check()?;
-        self.factor.refactorize(a)?;
-        control.all_done(self.factor.plan().symbolic().stats().flops_stored);
-        Ok(())
-    }
-
-    fn log_determinant(&self) -> Result<f64, SolveError> {
-        if !self.factor.is_current() {
-            return Err(SolveError::Stale);
-        }
-        Ok(self.factor.log_determinant()?)
-    }
-
-    fn shift(&self) -> Option<f64> {
-        self.factor.shift()
     }
 }
 

@@ -3,6 +3,7 @@
 mod backward_error;
 mod cutting;
 mod products;
+mod scale;
 
 use super::Csr;
 

@@ -1,0 +1,192 @@
+//! A device as one of those who factorize.
+
+use std::sync::Arc;
+
+use tamarack_gpu::{Gpu, GpuError};
+use tamarack_numeric::{
+    Control, DeviceOptions, DevicePlan, FactorError, FactorOptions, NotPositiveDefinite, OnNotSpd,
+};
+use tamarack_plan::Precision;
+use tamarack_sparse::SymmetricCsc;
+
+use super::scaled::Rounding;
+use super::solver::{DeviceSolver, Wide};
+use crate::error::{SolveError, check_len};
+use crate::refine::{RefineOptions, RefineReport, RefineWorkspace};
+use crate::residual::ResidualPrecision;
+use crate::solver::{Engine, Form, Solver, solve_refined_here};
+
+/// A device that factorizes matrices of one structure.
+#[derive(Debug)]
+pub struct Device {
+    gpu: Gpu,
+    plan: Arc<DevicePlan>,
+}
+
+impl Device {
+    /// A device that works by a plan; one in the other precision is made where it is wanted.
+    pub fn new(gpu: Gpu, plan: Arc<DevicePlan>) -> Self {
+        Self { gpu, plan }
+    }
+
+    fn plan(&self, precision: Precision) -> Result<Arc<DevicePlan>, FactorError> {
+        if self.plan.precision() == precision {
+            return Ok(self.plan.clone());
+        }
+        let options = DeviceOptions {
+            precision,
+            ..*self.plan.options()
+        };
+        Ok(DevicePlan::new(self.plan.symbolic().clone(), &options)?.into())
+    }
+}
+
+impl Engine for Device {
+    fn factorize(
+        &self,
+        form: Form,
+        a: &SymmetricCsc<f64>,
+        options: &FactorOptions,
+        control: &Control<'_>,
+    ) -> Result<Box<dyn Solver>, SolveError> {
+        let (gpu, pattern) = (&self.gpu, a.pattern());
+        if form == Form::Double {
+            let plan = self.plan(Precision::F64)?;
+            let mut solver = DeviceSolver::<f64>::new(plan, gpu, pattern, options)?;
+            solver.refactorize(a, control)?;
+            return Ok(Box::new(solver));
+        }
+        let plan = self.plan(Precision::F32)?;
+        let mut solver = DeviceSolver::<f32>::new(plan, gpu, pattern, options)?;
+        // A shift is found on the host.
+        if options.not_spd == OnNotSpd::Fail {
+            let stream = solver.factor.stream();
+            solver.rounding = Rounding::new(gpu, stream, a, form == Form::Scaled)?;
+        }
+        solver.refactorize(a, control)?;
+        Ok(Box::new(solver))
+    }
+}
+
+impl Solver for DeviceSolver<f64> {
+    fn refactorize(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        control: &Control<'_>,
+    ) -> Result<(), FactorError> {
+        control.check()?;
+        self.renewed();
+        self.factor.refactorize(a)?;
+        control.all_done(self.factor.plan().symbolic().stats().flops_stored);
+        Ok(())
+    }
+
+    fn solve_refined(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        b: &[f64],
+        x: &mut [f64],
+        nrhs: usize,
+        options: &RefineOptions,
+        workspace: &mut RefineWorkspace,
+    ) -> Result<RefineReport, SolveError> {
+        refined(self, a, b, x, nrhs, options, workspace)
+    }
+
+    fn log_determinant(&self) -> Result<f64, SolveError> {
+        of_current(self, |of| of.factor.log_determinant())
+    }
+
+    fn shift(&self) -> Option<f64> {
+        self.factor.shift()
+    }
+}
+
+impl Solver for DeviceSolver<f32> {
+    fn refactorize(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        control: &Control<'_>,
+    ) -> Result<(), FactorError> {
+        control.check()?;
+        self.factor.check_pattern(a.pattern())?;
+        self.renewed();
+        if self.rounding.is_some() {
+            self.refactorize_rounded(a)?;
+        } else {
+            self.factor.refactorize(&a.cast())?;
+        }
+        control.all_done(self.factor.plan().symbolic().stats().flops_stored);
+        Ok(())
+    }
+
+    fn solve_refined(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        b: &[f64],
+        x: &mut [f64],
+        nrhs: usize,
+        options: &RefineOptions,
+        workspace: &mut RefineWorkspace,
+    ) -> Result<RefineReport, SolveError> {
+        refined(self, a, b, x, nrhs, options, workspace)
+    }
+
+    fn log_determinant(&self) -> Result<f64, SolveError> {
+        let stream = self.factor.stream();
+        // det(D A D) = det(A) det(D)².
+        of_current(self, |of| {
+            Ok(of.factor.log_determinant()? - 2.0 * of.rounding.log_determinant(stream)?)
+        })
+    }
+
+    fn shift(&self) -> Option<f64> {
+        self.factor.shift()
+    }
+}
+
+impl DeviceSolver<f32> {
+    /// Factorizes what the device makes of the values of `a`.
+    fn refactorize_rounded(&mut self, a: &SymmetricCsc<f64>) -> Result<(), FactorError> {
+        self.rounding.round(a, &mut self.factor)?;
+        match self.factor.refactorize_in_place()? {
+            None => Ok(()),
+            Some((position, pivot)) => {
+                let symbolic = self.factor.plan().symbolic();
+                Err(NotPositiveDefinite::diagnose(symbolic, a, position, pivot).into())
+            }
+        }
+    }
+}
+
+/// On the device where that can be, with residuals from the host otherwise.
+fn refined<T: Wide>(
+    solver: &mut DeviceSolver<T>,
+    a: &SymmetricCsc<f64>,
+    b: &[f64],
+    x: &mut [f64],
+    nrhs: usize,
+    options: &RefineOptions,
+    workspace: &mut RefineWorkspace,
+) -> Result<RefineReport, SolveError> {
+    check_len("b", b.len(), a.n(), nrhs)?;
+    check_len("x", x.len(), a.n(), nrhs)?;
+    if options.residual == ResidualPrecision::Double
+        && let Some(columns) = solver.refine_here(a.pattern(), b, x, options)?
+    {
+        let good = |c: &crate::ColumnReport| c.componentwise_backward_error <= options.accept;
+        let converged = columns.iter().all(good);
+        return Ok(RefineReport { columns, converged });
+    }
+    solve_refined_here(solver, a, b, x, nrhs, options, workspace)
+}
+
+fn of_current<T: Wide>(
+    solver: &DeviceSolver<T>,
+    what: impl FnOnce(&DeviceSolver<T>) -> Result<f64, GpuError>,
+) -> Result<f64, SolveError> {
+    if !solver.factor.is_current() {
+        return Err(SolveError::Stale);
+    }
+    Ok(what(solver)?)
+}

@@ -1,0 +1,110 @@
+//! Right-hand sides and answers on the device.
+
+use tamarack_gpu::dense::SolveSpace;
+use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
+use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, PinnedBuffer, Stream};
+
+/// Vectors for a number of right-hand sides, `n` numbers each, one behind the other, user order.
+pub(super) struct Vectors {
+    /// There is room for so many.
+    pub most: usize,
+    pub space: SolveSpace,
+    /// What is solved for, in place.
+    pub x: DeviceBuffer<f64>,
+    pub way: Way,
+}
+
+/// Host memory through which vectors come and go.
+pub(super) struct Way(PinnedBuffer<f64>);
+
+impl Vectors {
+    /// Room for `most` right-hand sides; `updates` and `mail` as [`SolveSpace::new`] takes them.
+    pub fn new(
+        gpu: &Gpu,
+        stream: &Stream,
+        n: usize,
+        updates: u64,
+        mail: u64,
+        most: usize,
+    ) -> Result<Self, GpuError> {
+        Ok(Self {
+            most,
+            // n is below 2^32, and there are few right-hand sides
+            space: SolveSpace::new(gpu, stream, n as u32, updates, mail, most as u32)?,
+            x: gpu.alloc(n * most)?,
+            way: Way::new(gpu, n * most)?,
+        })
+    }
+}
+
+impl Way {
+    /// For up to `len` numbers at a time.
+    pub fn new(gpu: &Gpu, len: usize) -> Result<Self, GpuError> {
+        Ok(Self(gpu.pinned(len)?))
+    }
+
+    /// Uploads numbers and waits for it.
+    pub fn up(
+        &mut self,
+        stream: &Stream,
+        from: &[f64],
+        to: DeviceViewMut<'_, f64>,
+    ) -> Result<(), GpuError> {
+        self.0.as_mut_slice()[..from.len()].copy_from_slice(from);
+        // SAFETY: the memory is not touched before the wait.
+        unsafe { self.0.upload_async(stream, ..from.len(), to)? };
+        stream.synchronize()
+    }
+
+    /// Downloads numbers and waits for it.
+    pub fn down(
+        &mut self,
+        stream: &Stream,
+        from: DeviceView<'_, f64>,
+        to: &mut [f64],
+    ) -> Result<(), GpuError> {
+        // SAFETY: the memory is not touched before the wait.
+        unsafe { self.0.download_async(stream, from, ..to.len())? };
+        stream.synchronize()?;
+        to.copy_from_slice(&self.0.as_slice()[..to.len()]);
+        Ok(())
+    }
+}
+
+/// The first columns of `n` numbers.
+pub(super) fn matrix(
+    of: &DeviceBuffer<f64>,
+    n: usize,
+    columns: usize,
+) -> Result<MatrixView<'_, f64>, GpuError> {
+    let part = of.view().slice(..n * columns)?;
+    MatrixView::new(part, n as u32, columns as u32, n) // n is below 2^32
+}
+
+/// The same, to be written.
+pub(super) fn matrix_mut(
+    of: &mut DeviceBuffer<f64>,
+    n: usize,
+    columns: usize,
+) -> Result<MatrixViewMut<'_, f64>, GpuError> {
+    let (part, _) = of.view_mut().split_at(n * columns)?;
+    MatrixViewMut::new(part, n as u32, columns as u32, n)
+}
+
+/// Column `c` of `n` numbers.
+pub(super) fn column(
+    of: &DeviceBuffer<f64>,
+    n: usize,
+    c: usize,
+) -> Result<DeviceView<'_, f64>, GpuError> {
+    of.view().slice(c * n..(c + 1) * n)
+}
+
+/// The same, to be written.
+pub(super) fn column_mut(
+    of: &mut DeviceBuffer<f64>,
+    n: usize,
+    c: usize,
+) -> Result<DeviceViewMut<'_, f64>, GpuError> {
+    Ok(of.view_mut().split_at(c * n)?.1.split_at(n)?.0)
+}
