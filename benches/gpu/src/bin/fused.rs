@@ -39,6 +39,15 @@ fn run(suite: &mut Suite) -> Result<(), GpuError> {
     for (most, count) in [(16, 20_000), (32, 20_000)] {
         subtrees(suite, most, count)?;
     }
+    // Larger fronts, which are assembled by themselves.
+    for (pivots, updates, count) in [
+        (60, 140, 4_000),
+        (100, 300, 1_000),
+        (300, 900, 100),
+        (1000, 3000, 10),
+    ] {
+        Level::new(pivots, updates, count)?.time_assembly(suite)?;
+    }
     Ok(())
 }
 
@@ -139,6 +148,25 @@ impl Level {
             small.launch(s, &mut arena)
         })?;
         suite.time(case("Assembly alone"), |s| assembly.launch(s, &mut arena))?;
+        Ok(())
+    }
+
+    fn time_assembly(&self, suite: &mut Suite) -> Result<(), GpuError> {
+        let problem = "assembly";
+        if !suite.wants(problem) {
+            return Ok(());
+        }
+        let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
+        let children: Vec<[Child<'_>; 2]> = self.children.iter().map(|&c| self.pair(c)).collect();
+        let mut parents = Vec::new();
+        for (&front, children) in self.fronts.iter().zip(&children) {
+            parents.push(Parent { front, children });
+        }
+        let assembly = Assembly::new(&gpu, &stream, &parents)?;
+        let mut arena = gpu.alloc::<f64>(self.len as usize)?;
+        stream.fill_bytes(&mut arena, 0)?;
+        let case = Case::new(problem, &self.size, "Assembly").bytes(self.bytes);
+        suite.time(case, |s| assembly.launch(s, &mut arena))?;
         Ok(())
     }
 

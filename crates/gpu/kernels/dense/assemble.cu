@@ -1,87 +1,76 @@
 // Assembly: fronts from the update matrices of their children (extend-add) and from entries of the matrix.
 //
-// Shapes: parent: a front (front.cuh) of pivots + updates rows; child: an update matrix of order n with n relative
-//         indices, ascending: its row i is row relative[i] of the parent.
+// Shapes: parent: a front of pivots + updates rows; child: an update matrix, packed block columns; its rows are rows
+//         of the parent, in the same order.
 // Grid:   extend_add: one block for each tile of 64 x 64 of a parent; a tile is all in the panel or all in the update
-//         matrix. Since relative indices ascend, what a child gives to a tile is a rectangle of its own.
+//         matrix. It gathers: a thread keeps 16 entries of the tile in registers. What it needs to know of a child
+//         are two masks, which of the tile's rows and columns the child has; counting their bits gives the child's.
 // Needs:  nothing of the parent: its tiles are written, not added to.
 // Order:  children in the order of the list, each entry at most once by each: no atomics, bits repeat.
 // Ref:    Duff, Reid 1983.
-#include "dense/front.cuh"
+#include "dense/layout.cuh"
 
 #define SIDE 64u
-#define SIDE_PITCH 65u
 #define THREADS 256u
+#define WARPS (THREADS / WARP)
 
-struct Child {
-    u64 update;   // where its update matrix stands
-    u64 relative; // where its relative indices begin
-    u32 order;
-    u32 height;   // stored height of its update matrix
-};
-
-struct Parent {
-    u64 panel, update;
-    u32 pivots, updates;
-    u32 panel_rows, first_update, update_rows;
-    u32 children, first_child; // how many, and which is the first
+struct Tile {
+    u64 to; // where its first entry stands
+    u32 lead;
+    u32 first_part, parts; // children that have rows and columns of it
+    u32 diagonal;
+    u16 rows, columns;
     u32 unused;
 };
 
-struct Tile {
-    u32 parent;
-    u16 row, column;
+// What a child gives to a tile.
+struct Part {
+    u64 update;        // where its update matrix stands
+    u64 rows, columns; // bit k: it has row, column k of the tile
+    u32 first_row, first_column; // the child's first of those
+    u32 height;                  // stored height of its update matrix
+    u32 unused;
 };
 
-// First k in 0 .. n with index[k] >= bound.
-__device__ __forceinline__ u32 lower_bound(const u32 *index, u32 n, u32 bound) {
-    u32 low = 0;
-    while (n > 0) {
-        const u32 half = n / 2;
-        if (index[low + half] < bound) low += half + 1, n -= half + 1;
-        else n = half;
-    }
-    return low;
-}
+__device__ __forceinline__ bool has(u64 mask, u32 k) { return mask >> k & 1; }
+__device__ __forceinline__ u32 before(u64 mask, u32 k) { return __popcll(mask & ((1ull << k) - 1)); }
 
-template <class R>
-__device__ __forceinline__ void extend_add(R *arena, const Parent *parents, const Child *children, const u32 *relative, const Tile *tiles) {
-    __shared__ R s[SIDE * SIDE_PITCH];
-    __shared__ u32 bounds[4];
+template <class R> __device__ __forceinline__ void extend_add(R *arena, const Tile *tiles, const Part *parts) {
+    constexpr u32 COLUMNS = SIDE / WARPS, ROWS = SIDE / WARP;
     const Tile tile = tiles[blockIdx.x];
-    const Parent f = parents[tile.parent];
-    const u32 before = ceil_div(f.pivots, SIDE), lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = THREADS / 32;
-    // first row of a tile among the parent's rows, and the row behind its last
-    auto first = [&](u32 t) { return t < before ? t * SIDE : f.pivots + (t - before) * SIDE; };
-    auto end = [&](u32 t) { return t < before ? smaller(f.pivots, t * SIDE + SIDE) : smaller(f.pivots + f.updates, first(t) + SIDE); };
-    const u32 i0 = first(tile.row), i1 = end(tile.row), j0 = first(tile.column), j1 = end(tile.column);
-
-    for (u32 e = threadIdx.x; e < SIDE * SIDE_PITCH; e += THREADS) s[e] = 0;
-    for (u32 c = 0; c < f.children; c++) {
-        const Child child = children[f.first_child + c];
-        const u32 *index = relative + child.relative;
-        __syncthreads(); // the child before has been added
-        if (threadIdx.x < 4) {
-            const u32 bound = threadIdx.x == 0 ? i0 : threadIdx.x == 1 ? i1 : threadIdx.x == 2 ? j0 : j1;
-            bounds[threadIdx.x] = lower_bound(index, child.order, bound);
+    const u32 lane = lane_id(), warp = threadIdx.x / WARP;
+    auto inside = [&](u32 row, u32 column) { return !tile.diagonal || row >= column; };
+    R sum[COLUMNS][ROWS] = {};
+    for (const Part *part = parts + tile.first_part, *end = part + tile.parts; part != end; part++) {
+        const Part p = *part;
+        const Layout layout = {p.height, NB};
+        const R *update = arena + p.update;
+        R v[COLUMNS][ROWS];
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; k++) {
+            const u32 column = warp + WARPS * k;
+            const R *from = update + layout.at(p.first_row, p.first_column + before(p.columns, column));
+#pragma unroll
+            for (u32 h = 0; h < ROWS; h++) {
+                const u32 row = lane + WARP * h;
+                v[k][h] = 0;
+                if (has(p.columns, column) && has(p.rows, row) && inside(row, column)) v[k][h] = from[before(p.rows, row)];
+            }
         }
-        __syncthreads();
-        const u32 begin = bounds[0], stop = bounds[1];
-        const Layout layout = {child.height, NB};
-        for (u32 j = bounds[2] + warp; j < bounds[3]; j += warps) {
-            const R *from = arena + child.update + layout.at(0, j); // only rows from j on are there
-            R *to = s + (index[j] - j0) * SIDE_PITCH;
-            for (u32 i = larger(begin, j) + lane; i < stop; i += 32) to[index[i] - i0] += from[i];
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; k++) {
+#pragma unroll
+            for (u32 h = 0; h < ROWS; h++) sum[k][h] += v[k][h];
         }
     }
-    __syncthreads();
-    const bool panel = tile.column < before;
-    const Layout layout = {panel ? f.panel_rows : f.update_rows, NB};
-    const u32 row = !panel ? i0 - f.pivots : tile.row < before ? i0 : f.first_update + i0 - f.pivots; // where rows i0 .. stand
-    for (u32 j = j0 + warp; j < j1; j += warps) {
-        R *to = arena + (panel ? f.panel + layout.at(row, j) : f.update + layout.at(row, j - f.pivots));
-        for (u32 i = lane; i < i1 - i0; i += 32) {
-            if (i0 + i >= j) to[i] = s[(j - j0) * SIDE_PITCH + i];
+#pragma unroll
+    for (u32 k = 0; k < COLUMNS; k++) {
+        const u32 column = warp + WARPS * k;
+        R *to = arena + tile.to + (u64)column * tile.lead;
+#pragma unroll
+        for (u32 h = 0; h < ROWS; h++) {
+            const u32 row = lane + WARP * h;
+            if (column < tile.columns && row < tile.rows && inside(row, column)) to[row] = sum[k][h];
         }
     }
 }
@@ -92,9 +81,9 @@ template <class R> __device__ __forceinline__ void add_entries(R *arena, const u
     for (u64 e = (u64)blockIdx.x * THREADS + threadIdx.x; e < count; e += stride) arena[to[e]] += values[from[e]];
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 4)
-dense_extend_add_f64(f64 *arena, const Parent *parents, const Child *children, const u32 *relative, const Tile *tiles) {
-    extend_add(arena, parents, children, relative, tiles);
+extern "C" __global__ void __launch_bounds__(THREADS, 3)
+dense_extend_add_f64(f64 *arena, const Tile *tiles, const Part *parts) {
+    extend_add(arena, tiles, parts);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -103,8 +92,8 @@ dense_add_entries_f64(f64 *arena, const u64 *to, const u32 *from, const f64 *val
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
-dense_extend_add_f32(f32 *arena, const Parent *parents, const Child *children, const u32 *relative, const Tile *tiles) {
-    extend_add(arena, parents, children, relative, tiles);
+dense_extend_add_f32(f32 *arena, const Tile *tiles, const Part *parts) {
+    extend_add(arena, tiles, parts);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)

@@ -37,144 +37,150 @@ struct __align__(8) Entry {
     u32 place; // in shared memory
 };
 
-// Two rows of a child as they stand in the parent.
-struct Rows {
-    u32 pair;
-    __device__ __forceinline__ u32 first() const { return pair & 255; }
-    __device__ __forceinline__ u32 second() const { return pair >> 8; }
+// Waits for all threads; a block of one warp has no others.
+template <u32 LANES> __device__ __forceinline__ void sync() {
+    if (LANES < 32) __syncwarp();
+    else __syncthreads();
+}
+
+// Some columns of a child on their way to the front. LANES lanes take a column, two rows each, and the two 64 below
+// with PASSES = 2; a column is taken by every unit of so many lanes, and DEEP times as many are on their way.
+template <class R, u32 LANES, u32 PASSES> struct Columns {
+    static constexpr u32 DEEP = 4;
+    Pair<R> v[DEEP][PASSES];
+    u32 rows[PASSES]; // places of this lane's rows in the front, two bytes
+    u32 begin, order;
+
+    __device__ __forceinline__ u32 row(u32 p) const { return 64 * p + lane_id() % LANES * 2; }
+    __device__ __forceinline__ u32 column(u32 k) const { return begin + threadIdx.x / LANES + blockDim.x / LANES * k; }
+    static __device__ __forceinline__ u32 width() { return blockDim.x / LANES * DEEP; }
+
+    __device__ __forceinline__ void load(const R *arena, const u8 *relative, const Child &child, u32 from) {
+        begin = from, order = child.order;
+#pragma unroll
+        for (u32 p = 0; p < PASSES; p++) rows[p] = row(p) < order ? *(const u16 *)(relative + child.relative + row(p)) : 0;
+#pragma unroll
+        for (u32 k = 0; k < DEEP; k++) {
+            const R *at = arena + child.update + column(k) * child.height;
+#pragma unroll
+            for (u32 p = 0; p < PASSES; p++) {
+                if (row(p) < order && column(k) < order && row(p) + 1 >= column(k)) v[k][p] = *(const Pair<R> *)(at + row(p));
+            }
+        }
+    }
+
+    __device__ __forceinline__ void add(R *s, u32 pitch) const {
+#pragma unroll
+        for (u32 k = 0; k < DEEP; k++) {
+            const u32 j = column(k);
+            u32 places = __shfl_sync(FULL_MASK, rows[0], j / 2 % 32);
+            if (PASSES > 1) {
+                const u32 lower = __shfl_sync(FULL_MASK, rows[PASSES - 1], j / 2 % 32);
+                if (j >= 64) places = lower;
+            }
+            R *to = s + (j % 2 ? places >> 8 : places & 255) * pitch;
+            if (j >= order) continue;
+#pragma unroll
+            for (u32 p = 0; p < PASSES; p++) {
+                if (row(p) >= j && row(p) < order) to[rows[p] & 255] += v[k][p].x;
+                if (row(p) + 1 >= j && row(p) + 1 < order) to[rows[p] >> 8] += v[k][p].y;
+            }
+        }
+    }
 };
 
-__device__ __forceinline__ Rows rows_of(const u8 *relative, const Child &child, u32 row) {
-    return {row < child.order ? *(const u16 *)(relative + child.relative + row) : 0u};
-}
+// The children of a front, one after the other; a warp reads 32 of them at a time.
+struct Children {
+    const Child *next;
+    u32 left; // the present one and those behind it
+    u32 lane; // of the present one
+    Child own;
 
-// Adds rows `row`, `row` + 1 of column j, which is column `column` of the parent.
-template <class R>
-__device__ __forceinline__ void add_pair(R *s, u32 pitch, Pair<R> v, u32 row, u32 j, u32 order, Rows rows, u32 column) {
-    R *to = s + column * pitch;
-    if (row >= j && row < order) to[rows.first()] += v.x;
-    if (row + 1 >= j && row + 1 < order) to[rows.second()] += v.y;
-}
+    __device__ __forceinline__ void fetch() {
+        lane = 0, own.order = 0;
+        if (lane_id() < left) own = next[lane_id()];
+    }
+    __device__ __forceinline__ Children(const Child *first, u32 count) : next(first), left(count) { fetch(); }
 
-// Adds a child of an order up to 2 LANES. A warp takes 32 / LANES columns at a time, LANES lanes each; four such
-// are on their way together.
-template <class R, u32 LANES> __device__ __forceinline__ void add_narrow(R *s, u32 pitch, const R *arena, const Child &child, Rows rows) {
-    constexpr u32 STEP = 32 / LANES, DEEP = 4;
-    const u32 row = lane_id() % LANES * 2, first = lane_id() / LANES;
-    const R *from = arena + child.update + row;
-    for (u32 begin = 0; begin < child.order; begin += STEP * DEEP) {
-        Pair<R> v[DEEP];
-#pragma unroll
-        for (u32 k = 0; k < DEEP; k++) {
-            const u32 j = begin + STEP * k + first;
-            if (j < child.order && row + 1 >= j && row < child.order) v[k] = *(const Pair<R> *)(from + j * child.height);
-        }
-#pragma unroll
-        for (u32 k = 0; k < DEEP; k++) {
-            const u32 j = begin + STEP * k + first;
-            const Rows columns = {__shfl_sync(FULL_MASK, rows.pair, j / 2)};
-            if (j < child.order) add_pair<R>(s, pitch, v[k], row, j, child.order, rows, j % 2 ? columns.second() : columns.first());
-        }
+    __device__ __forceinline__ Child present() const {
+        Child child;
+        child.update = __shfl_sync(FULL_MASK, own.update, lane);
+        child.relative = __shfl_sync(FULL_MASK, own.relative, lane);
+        const u32 both = __shfl_sync(FULL_MASK, own.order | (u32)own.height << 16, lane);
+        child.order = both & 0xffff, child.height = both >> 16;
+        return child;
+    }
+    __device__ __forceinline__ void advance() {
+        left--;
+        if (++lane == 32) next += 32, fetch();
+    }
+};
+
+// Adds all children, of which `now` are the first columns: the next columns are on their way while some are added.
+template <class R, u32 LANES, u32 PASSES>
+__device__ __forceinline__ void add_children(R *s, u32 pitch, const R *arena, const u8 *relative, Children &children, Columns<R, LANES, PASSES> &now) {
+    while (children.left > 0) {
+        Columns<R, LANES, PASSES> next;
+        const bool last = now.begin + now.width() >= now.order; // of this child
+        if (last) children.advance();
+        if (children.left > 0) next.load(arena, relative, children.present(), last ? 0 : now.begin + now.width());
+        now.add(s, pitch);
+        if (last) sync<LANES>(); // the next child adds to what other threads have added to
+        now = next;
     }
 }
 
-// Adds the columns of a child that are this warp's: so warps need not wait for each other from child to child.
-template <class R> __device__ __forceinline__ void add_wide(R *s, u32 pitch, const R *arena, const Child &child, const Rows (&rows)[2]) {
-    constexpr u32 DEEP = 4;
-    const u32 lane = lane_id(), warp = threadIdx.x / 32, warps = blockDim.x / 32;
-#pragma unroll
-    for (u32 q = 0; q < 2; q++) {
-        if (64 * q >= child.order) break;
-#pragma unroll
-        for (u32 odd = 0; odd < 2; odd++) {
-            const u32 mine = odd ? rows[q].second() : rows[q].first();
-            u32 left = __ballot_sync(FULL_MASK, 64 * q + 2 * lane + odd < child.order && mine % warps == warp);
-            while (left != 0) {
-                u32 j[DEEP];
-                Pair<R> v[DEEP][2];
-#pragma unroll
-                for (u32 k = 0; k < DEEP; k++) {
-                    j[k] = left == 0 ? 0x10000u : 64 * q + 2 * (__ffs(left) - 1) + odd;
-                    left &= left - 1;
-#pragma unroll
-                    for (u32 p = q; p < 2; p++) {
-                        const u32 row = 64 * p + 2 * lane;
-                        if (row + 1 >= j[k] && row < child.order) v[k][p] = *(const Pair<R> *)(arena + child.update + j[k] * child.height + row);
-                    }
-                }
-#pragma unroll
-                for (u32 k = 0; k < DEEP; k++) {
-                    if (j[k] >= child.order) break;
-                    const u32 column = __shfl_sync(FULL_MASK, mine, j[k] / 2 % 32);
-#pragma unroll
-                    for (u32 p = q; p < 2; p++) add_pair<R>(s, pitch, v[k][p], 64 * p + 2 * lane, j[k], child.order, rows[p], column);
-                }
-            }
-        }
-    }
-}
-
-// Adds all children. The warp reads 32 of them at a time, and the rows of the next before it adds one.
-template <class R, u32 LANES>
-__device__ __forceinline__ void add_children(R *s, u32 pitch, const R *arena, const Fused &f, const Child *children, const u8 *relative) {
-    const u32 lane = lane_id(), row = lane % LANES * 2;
-    for (u32 base = 0; base < f.children; base += 32) {
-        Child own = {};
-        if (base + lane < f.children) own = children[f.first_child + base + lane];
-        const u32 count = smaller(32u, f.children - base);
-        for (u32 c = 0; c < count; c++) {
-            Child child;
-            child.update = __shfl_sync(FULL_MASK, own.update, c);
-            child.relative = __shfl_sync(FULL_MASK, own.relative, c);
-            const u32 both = __shfl_sync(FULL_MASK, own.order | (u32)own.height << 16, c);
-            child.order = both & 0xffff, child.height = both >> 16;
-            if (LANES < 32) {
-                add_narrow<R, LANES>(s, pitch, arena, child, rows_of(relative, child, row));
-            } else {
-                const Rows rows[2] = {rows_of(relative, child, row), rows_of(relative, child, row + 64)};
-                add_wide<R>(s, pitch, arena, child, rows);
-            }
-            __syncwarp(); // the next child adds to what other lanes have added to
-        }
-    }
-}
-
-// Eliminates in one warp, a lane for each row: the pivots' rows are told by shuffles, which takes half the registers of
-// eliminate.cuh and stops at the last pivot. The same arithmetic, the same bits.
-template <class R> __device__ __forceinline__ void eliminate_warp(R *s, u32 pitch, u32 order, u32 pivots, Status *status) {
-    const u32 lane = lane_id();
+// Eliminates with a lane for each row. Every warp has the pivots' rows beside its own and tells them by shuffles, which
+// takes half the registers of eliminate.cuh and stops at the last pivot; the same arithmetic, the same bits.
+template <class R, u32 LANES> __device__ __forceinline__ void eliminate_rows(R *s, u32 pitch, u32 order, u32 pivots, Status *status) {
+    const u32 lane = lane_id(), row = threadIdx.x, warp = threadIdx.x / 32;
     Status bad = {~0ull, 0};
     for (u32 p = 0; 8 * p < pivots; p++) {
-        __syncwarp();
+        sync<LANES>();
+        const bool works = 32 * warp + 31 >= 8 * p && 32 * warp < order; // the same in a warp
         if (p > 0) {
-            for (u32 m = p / 2; 16 * m < order; m++) {
+            for (u32 m = larger(2 * warp, p / 2); m < 2 * warp + 2 && 16 * m < order; m++) {
                 Strip<R, 1> strip;
                 strip.load(s, pitch, m, p);
                 strip.template subtract<false>(s, pitch, nullptr, nullptr, m, p, 0, p);
                 strip.template store<false>(s, pitch, m, p);
             }
-            __syncwarp();
+            sync<LANES>();
         }
-        R x[8];
-        R *own = s + 8 * p * pitch + smaller(lane, order - 1);
+        R x[8], y[8];
+        R *own = s + 8 * p * pitch + smaller(row, order - 1);
+        const R *pivot_rows = s + 8 * p * pitch + 8 * p + lane % 8;
 #pragma unroll
-        for (u32 k = 0; k < 8; k++) x[k] = own[k * pitch];
+        for (u32 k = 0; k < 8; k++) {
+            x[k] = own[k * pitch];
+            if (LANES == 32) y[k] = pivot_rows[k * pitch];
+        }
+        sync<LANES>(); // all have the pivots' rows
+        if (!works) continue;
+        const u32 first = LANES == 32 ? 0 : 8 * p; // lane of the first pivot's row
 #pragma unroll
         for (u32 k = 0; k < 8; k++) {
             if (8 * p + k >= pivots) break;
-            const R pivot = __shfl_sync(FULL_MASK, x[k], 8 * p + k), inverse = reciprocal_root(pivot);
+            R *z = LANES == 32 ? y : x;
+            const R pivot = __shfl_sync(FULL_MASK, z[k], first + k), inverse = reciprocal_root(pivot);
             if (!is_finite(inverse) && bad.pivot == ~0ull) bad = {8 * p + k, pivot};
             x[k] *= inverse;
+            if (LANES == 32) y[k] *= inverse;
 #pragma unroll
-            for (u32 i = k + 1; i < 8; i++) x[i] = fma(-x[k], __shfl_sync(FULL_MASK, x[k], 8 * p + i), x[i]);
+            for (u32 i = k + 1; i < 8; i++) {
+                const R l = __shfl_sync(FULL_MASK, z[k], first + i);
+                x[i] = fma(-x[k], l, x[i]);
+                if (LANES == 32) y[i] = fma(-y[k], l, y[i]);
+            }
         }
-        if (lane >= 8 * p && lane < order) {
+        if (row >= 8 * p && row < order) {
 #pragma unroll
             for (u32 k = 0; k < 8; k++) own[k * pitch] = x[k];
         }
     }
-    __syncwarp();
-    if (lane == 0) *status = bad;
+    sync<LANES>();
+    // The last warp with rows works to the end.
+    if (row == (order - 1) / 32 * 32) *status = bad;
 }
 
 template <class R> __device__ __forceinline__ void clear(R *s, u32 count) {
@@ -223,7 +229,7 @@ template <class R> __device__ __forceinline__ void write_update(const R *s, u32 
     }
 }
 
-template <class R, u32 LANES>
+template <class R, u32 LANES, u32 PASSES>
 __device__ __forceinline__ void fused(R *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const R *values, Status *status) {
     extern __shared__ f64 dynamic[];
     R *s = (R *)dynamic;
@@ -233,55 +239,71 @@ __device__ __forceinline__ void fused(R *arena, const Item *items, const Fused *
         {
             const Fused f = *front;
             order = f.order, pitch = eliminate_pitch<R>(order), top = ceil_div((u32)f.pivots, 8u) * 8;
-            __syncthreads(); // the front before has been written
+            // All that is read begins here, before anything waits.
+            Children list(children + f.first_child, f.children);
+            Entry entry = {};
+            const bool has_entry = threadIdx.x < f.entries;
+            if (has_entry) entry = entries[f.first_entry + threadIdx.x];
+            sync<LANES>(); // the front before has been written
             clear(s, order * pitch);
-            if (LANES == 32 && threadIdx.x == 0) status[f.status] = {~0ull, 0};
-            __syncthreads();
-            for (u32 e = threadIdx.x; e < f.entries; e += blockDim.x) {
-                const Entry entry = entries[f.first_entry + e];
+            R value;
+            if (has_entry) value = values[entry.from];
+            Columns<R, LANES, PASSES> columns;
+            if (list.left > 0) columns.load(arena, relative, list.present(), 0);
+            sync<LANES>();
+            if (has_entry) s[entry.place] = value;
+            for (u32 e = threadIdx.x + blockDim.x; e < f.entries; e += blockDim.x) {
+                entry = entries[f.first_entry + e];
                 s[entry.place] = values[entry.from];
             }
             if (threadIdx.x < top - f.pivots) s[(f.pivots + threadIdx.x) * (pitch + 1)] = 1;
-            __syncthreads();
-            add_children<R, LANES>(s, pitch, arena, f, children, relative);
+            sync<LANES>();
+            add_children(s, pitch, arena, relative, list, columns);
         }
-        if (LANES < 32) eliminate_warp(s, pitch, order, (u32)front->pivots, status + front->status);
-        else eliminate(s, pitch, order, top, status + front->status);
+        eliminate_rows<R, LANES>(s, pitch, order, front->pivots, status + front->status);
         const Fused f = *front; // again: registers are scarce until here
         write_panel(s, pitch, arena, f, top);
         write_update(s, pitch, arena, f, top);
     }
 }
 
-// Orders up to 16, one warp.
+// Orders up to 16 and 32: one warp. Up to 64, up to 128: as many threads as rows.
 extern "C" __global__ void __launch_bounds__(32, 20)
 dense_front_fused_16_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f64 *values, Status *status) {
-    fused<f64, 8>(arena, items, fronts, children, relative, entries, values, status);
+    fused<f64, 8, 1>(arena, items, fronts, children, relative, entries, values, status);
 }
 
-// Orders up to 32, one warp.
 extern "C" __global__ void __launch_bounds__(32, 20)
 dense_front_fused_32_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f64 *values, Status *status) {
-    fused<f64, 16>(arena, items, fronts, children, relative, entries, values, status);
+    fused<f64, 16, 1>(arena, items, fronts, children, relative, entries, values, status);
 }
 
-// Orders up to 128.
-extern "C" __global__ void __launch_bounds__(128, 2)
+extern "C" __global__ void __launch_bounds__(64, 8)
+dense_front_fused_64_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f64 *values, Status *status) {
+    fused<f64, 32, 1>(arena, items, fronts, children, relative, entries, values, status);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3)
 dense_front_fused_128_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f64 *values, Status *status) {
-    fused<f64, 32>(arena, items, fronts, children, relative, entries, values, status);
+    fused<f64, 32, 2>(arena, items, fronts, children, relative, entries, values, status);
 }
 
 extern "C" __global__ void __launch_bounds__(32, 20)
 dense_front_fused_16_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f32 *values, Status *status) {
-    fused<f32, 8>(arena, items, fronts, children, relative, entries, values, status);
+    fused<f32, 8, 1>(arena, items, fronts, children, relative, entries, values, status);
 }
 
 extern "C" __global__ void __launch_bounds__(32, 20)
 dense_front_fused_32_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f32 *values, Status *status) {
-    fused<f32, 16>(arena, items, fronts, children, relative, entries, values, status);
+    fused<f32, 16, 1>(arena, items, fronts, children, relative, entries, values, status);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 2)
+extern "C" __global__ void __launch_bounds__(64, 8)
+dense_front_fused_64_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f32 *values, Status *status) {
+    fused<f32, 32, 1>(arena, items, fronts, children, relative, entries, values, status);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3)
 dense_front_fused_128_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f32 *values, Status *status) {
-    fused<f32, 32>(arena, items, fronts, children, relative, entries, values, status);
+    fused<f32, 32, 2>(arena, items, fronts, children, relative, entries, values, status);
 }

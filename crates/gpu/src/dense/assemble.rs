@@ -1,13 +1,14 @@
 //! Assembly of fronts: children's update matrices (extend-add) and entries; kernels in `dense/assemble.cu`.
 //!
 //! A parent is written tile by tile: a tile gathers, child by child in the order of the list, the rectangle
-//! that each gives it (Duff, Reid 1983). So nothing needs to be cleared before, nothing is added by atomics, and bits
-//! repeat. Cost: every child is read once, every parent written once.
+//! that each gives it (Duff, Reid 1983). Which children give a tile something, and where its rows are in theirs, is
+//! found here, once: two masks of 64 bits for each tile and child. So nothing needs to be cleared before, nothing is
+//! added by atomics, and bits repeat. Cost: every child is read once, every parent written once; 40 bytes of lists
+//! for each rectangle.
 
 use std::marker::PhantomData;
 
-use super::order::TileOf;
-use super::{Front, FrontShape, Placed, Real, shape};
+use super::{BLOCK, Front, FrontShape, Placed, Real, shape};
 use crate::{
     DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream,
 };
@@ -37,45 +38,44 @@ pub struct Parent<'a> {
     pub children: &'a [Child<'a>],
 }
 
-/// Laid out as the kernel's `Child`.
+/// Laid out as the kernel's `Tile`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct ChildData {
-    update: u64,
-    relative: u64,
-    order: u32,
-    height: u32,
+struct TileData {
+    to: u64,
+    lead: u32,
+    first_part: u32,
+    parts: u32,
+    diagonal: u32,
+    rows: u16,
+    columns: u16,
+    unused: u32,
 }
 
-/// Laid out as the kernel's `Parent`.
+/// Laid out as the kernel's `Part`: what a child gives to a tile.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct ParentData {
-    panel: u64,
+struct PartData {
     update: u64,
-    pivots: u32,
-    updates: u32,
-    panel_height: u32,
-    first_update: u32,
-    update_height: u32,
-    children: u32,
-    first_child: u32,
+    rows: u64,
+    columns: u64,
+    first_row: u32,
+    first_column: u32,
+    height: u32,
     unused: u32,
 }
 
 // SAFETY: numbers without padding.
-unsafe impl crate::Element for ChildData {}
+unsafe impl crate::Element for TileData {}
 // SAFETY: numbers without padding.
-unsafe impl crate::Element for ParentData {}
+unsafe impl crate::Element for PartData {}
 
 /// A list of fronts of `T` to be assembled from their children.
 pub struct Assembly<T = f64> {
     kernel: Kernel,
     shape: Launch,
-    parents: DeviceBuffer<ParentData>,
-    children: DeviceBuffer<ChildData>,
-    relative: DeviceBuffer<u32>,
-    tiles: DeviceBuffer<TileOf>,
+    tiles: DeviceBuffer<TileData>,
+    parts: DeviceBuffer<PartData>,
     needs: u64,
     of: PhantomData<fn() -> T>,
 }
@@ -83,81 +83,179 @@ pub struct Assembly<T = f64> {
 /// What is gathered on the host before it is uploaded.
 #[derive(Default)]
 struct Lists {
-    parents: Vec<ParentData>,
-    children: Vec<ChildData>,
-    relative: Vec<u32>,
-    tiles: Vec<TileOf>,
+    tiles: Vec<TileData>,
+    parts: Vec<PartData>,
     needs: u64,
+    /// Of one parent: the tile's number and what a child gives to it, child after child.
+    given: Vec<(u64, PartData)>,
+    /// Of one child.
+    segments: Vec<Segment>,
+}
+
+/// The rows of a child in one row of tiles.
+#[derive(Clone, Copy)]
+struct Segment {
+    tile: u32,
+    /// Bit k: it has row k of the tile.
+    mask: u64,
+    /// Number of the first of them in the child.
+    first: u32,
+}
+
+/// How a parent is cut: tiles of the pivots, then tiles of the other rows.
+#[derive(Clone, Copy)]
+struct Cut {
+    front: Front,
+    shape: FrontShape,
+    /// Rows of tiles of the pivots, and of all.
+    pivots: u32,
+    rows: u32,
+}
+
+impl Cut {
+    fn new<T: Real>(front: Front) -> Result<Self, GpuError> {
+        let pivots = front.pivots.div_ceil(SIDE);
+        Ok(Self {
+            front,
+            shape: FrontShape::of::<T>(front.pivots, front.updates)?,
+            pivots,
+            rows: pivots + front.updates.div_ceil(SIDE),
+        })
+    }
+
+    /// Columns of tiles that are written.
+    fn columns(&self) -> u32 {
+        if self.front.fresh {
+            self.pivots
+        } else {
+            self.rows
+        }
+    }
+
+    /// The row of tiles of a row of the front, and where it stands in there.
+    fn of(&self, row: u32) -> (u32, u32) {
+        match row.checked_sub(self.front.pivots) {
+            None => (row / SIDE, row % SIDE),
+            Some(below) => (self.pivots + below / SIDE, below % SIDE),
+        }
+    }
+
+    /// The first row of a row of tiles among the pivots or behind them, and how many it has.
+    fn span(&self, tile: u32) -> (u32, u32) {
+        let (begin, end) = if tile < self.pivots {
+            (tile * SIDE, self.front.pivots)
+        } else {
+            ((tile - self.pivots) * SIDE, self.front.updates)
+        };
+        (begin, SIDE.min(end - begin))
+    }
+
+    /// The number of a tile: lower triangle, column by column.
+    fn number(&self, row: u32, column: u32) -> u64 {
+        let (rows, column, row) = (u64::from(self.rows), u64::from(column), u64::from(row));
+        column * rows - column * column.saturating_sub(1) / 2 + row - column
+    }
+
+    /// The tile, without parts.
+    fn tile(&self, row: u32, column: u32) -> TileData {
+        let ((i, rows), (j, columns)) = (self.span(row), self.span(column));
+        let matrix = if column < self.pivots {
+            Placed::packed(self.front.panel, self.shape.panel_height)
+        } else {
+            Placed::packed(self.front.update, self.shape.update_height)
+        };
+        let below = column < self.pivots && row >= self.pivots;
+        let i = if below {
+            self.shape.first_update + i
+        } else {
+            i
+        };
+        TileData {
+            to: matrix.index(i, j),
+            lead: matrix.height - j / BLOCK * BLOCK,
+            first_part: 0,
+            parts: 0,
+            diagonal: u32::from(row == column),
+            rows: rows as u16, // at most SIDE, both
+            columns: columns as u16,
+            unused: 0,
+        }
+    }
+}
+
+fn number(n: usize) -> Result<u32, GpuError> {
+    u32::try_from(n).map_err(|_| shape("items of a list", n as u64, u32::MAX.into()))
 }
 
 impl Lists {
-    fn add_child<T: Real>(&mut self, child: &Child<'_>, rows: u32) -> Result<(), GpuError> {
-        let order = u32::try_from(child.relative.len()).map_err(|_| {
-            shape(
-                "rows of a child",
-                child.relative.len() as u64,
-                u32::MAX.into(),
-            )
-        })?;
-        let ascending = child.relative.windows(2).all(|w| w[0] < w[1]);
-        if !ascending || child.relative.last().is_some_and(|&r| r >= rows) {
+    fn add_child<T: Real>(&mut self, child: &Child<'_>, cut: &Cut) -> Result<(), GpuError> {
+        let rows = cut.front.pivots + cut.front.updates;
+        let relative = child.relative;
+        let ascending = relative.windows(2).all(|w| w[0] < w[1]);
+        if !ascending || relative.last().is_some_and(|&r| r >= rows) {
             return Err(shape(
                 "relative indices, which ascend",
-                order.into(),
+                relative.len() as u64,
                 rows.into(),
             ));
         }
+        let order = relative.len() as u32; // at most `rows`, as they ascend
         let height = FrontShape::of::<T>(0, order)?.update_height;
         let placed = Placed::packed(child.update, height);
-        self.needs = self
-            .needs
-            .max(placed.check::<T>("update matrix of a child", order, order)?);
-        self.children.push(ChildData {
-            update: child.update,
-            relative: self.relative.len() as u64,
-            order,
-            height,
-        });
-        self.relative.extend_from_slice(child.relative);
+        let end = placed.check::<T>("update matrix of a child", order, order)?;
+        self.needs = self.needs.max(end);
+        self.segments.clear();
+        for (first, &row) in (0..).zip(relative) {
+            let (tile, bit) = cut.of(row);
+            match self.segments.last_mut().filter(|s| s.tile == tile) {
+                Some(segment) => segment.mask |= 1 << bit,
+                None => self.segments.push(Segment {
+                    tile,
+                    mask: 1 << bit,
+                    first,
+                }),
+            }
+        }
+        for (n, column) in self.segments.iter().enumerate() {
+            if column.tile >= cut.columns() {
+                break;
+            }
+            for row in &self.segments[n..] {
+                let part = PartData {
+                    update: child.update,
+                    rows: row.mask,
+                    columns: column.mask,
+                    first_row: row.first,
+                    first_column: column.first,
+                    height,
+                    unused: 0,
+                };
+                self.given.push((cut.number(row.tile, column.tile), part));
+            }
+        }
         Ok(())
     }
 
     fn add_parent<T: Real>(&mut self, parent: &Parent<'_>) -> Result<(), GpuError> {
-        let front = &parent.front;
-        let own = FrontShape::of::<T>(front.pivots, front.updates)?;
-        self.needs = self.needs.max(front.data::<T>(0, 0)?.1);
-        let too_many = |n: usize| shape("items of a list", n as u64, u32::MAX.into());
-        let number = |n: usize| u32::try_from(n).map_err(|_| too_many(n));
-        let (first_child, problem) = (number(self.children.len())?, number(self.parents.len())?);
+        let cut = Cut::new::<T>(parent.front)?;
+        self.needs = self.needs.max(parent.front.data::<T>(0, 0)?.1);
+        self.given.clear();
         for child in parent.children {
-            self.add_child::<T>(child, front.pivots + front.updates)?;
+            self.add_child::<T>(child, &cut)?;
         }
-        self.parents.push(ParentData {
-            panel: front.panel,
-            update: front.update,
-            pivots: front.pivots,
-            updates: front.updates,
-            panel_height: own.panel_height,
-            first_update: own.first_update,
-            update_height: own.update_height,
-            children: number(parent.children.len())?,
-            first_child,
-            unused: 0,
-        });
-        let pivots = front.pivots.div_ceil(SIDE);
-        let rows = pivots + front.updates.div_ceil(SIDE);
-        if rows > u32::from(u16::MAX) {
-            return Err(shape("tiles of a front", rows.into(), u16::MAX.into()));
-        }
-        for column in 0..if front.fresh { pivots } else { rows } {
-            for row in column..rows {
-                // below 65,536, as just checked
-                let (row, column) = (row as u16, column as u16);
-                self.tiles.push(TileOf {
-                    problem,
-                    row,
-                    column,
+        self.given.sort_by_key(|g| g.0); // stable: children stay in their order
+        let mut given = self.given.as_slice();
+        for column in 0..cut.columns() {
+            for row in column..cut.rows {
+                let tile = cut.number(row, column);
+                let (own, others) = given.split_at(given.partition_point(|g| g.0 <= tile));
+                given = others;
+                self.tiles.push(TileData {
+                    first_part: number(self.parts.len())?,
+                    parts: number(own.len())?,
+                    ..cut.tile(row, column)
                 });
+                self.parts.extend(own.iter().map(|g| g.1));
             }
         }
         Ok(())
@@ -175,16 +273,13 @@ impl<T: Real> Assembly<T> {
         for parent in parents {
             lists.add_parent::<T>(parent)?;
         }
-        let blocks = u32::try_from(lists.tiles.len())
-            .map_err(|_| shape("tiles of a list", lists.tiles.len() as u64, u32::MAX.into()))?;
+        let blocks = number(lists.tiles.len())?;
         let name = format!("dense_extend_add_{}", T::NAME);
         Ok(Self {
             kernel: gpu.load(&PROGRAM)?.kernel(&name)?,
             shape: Launch::new(blocks, THREADS),
-            parents: stream.to_device(gpu, &lists.parents)?,
-            children: stream.to_device(gpu, &lists.children)?,
-            relative: stream.to_device(gpu, &lists.relative)?,
             tiles: stream.to_device(gpu, &lists.tiles)?,
+            parts: stream.to_device(gpu, &lists.parts)?,
             needs: lists.needs,
             of: PhantomData,
         })
@@ -207,19 +302,13 @@ impl<T: Real> Assembly<T> {
                 arena.len() as u64,
             ));
         }
-        // SAFETY: the arguments of the kernel; fronts and update matrices end within the arena; tiles name fronts of the
-        // list, fronts their children, and relative indices ascend below the parent's order.
+        // SAFETY: the arguments of the kernel; fronts and update matrices end within the arena, tiles within their fronts,
+        // and the parts of a tile within their update matrices: masks have a bit for each row that is there.
         unsafe {
             self.kernel.launch(
                 stream,
                 self.shape,
-                &[
-                    &arena.ptr(),
-                    &self.parents.ptr(),
-                    &self.children.ptr(),
-                    &self.relative.ptr(),
-                    &self.tiles.ptr(),
-                ],
+                &[&arena.ptr(), &self.tiles.ptr(), &self.parts.ptr()],
             )
         }
     }
