@@ -9,39 +9,39 @@ use tamarack_gpu::{DeviceBuffer, DevicePtr, Gpu, GpuError, Stream};
 type Raw = *mut c_void;
 type Create = unsafe extern "C" fn(*mut Raw) -> c_int;
 type SetStream = unsafe extern "C" fn(Raw, Raw) -> c_int;
-type Gemm = unsafe extern "C" fn(
+type Gemm<T> = unsafe extern "C" fn(
     Raw,
     c_int,
     c_int,
     c_int,
     c_int,
     c_int,
-    *const f64,
+    *const T,
     u64,
     c_int,
     u64,
     c_int,
-    *const f64,
+    *const T,
     u64,
     c_int,
 ) -> c_int;
-type Syrk = unsafe extern "C" fn(
+type Syrk<T> = unsafe extern "C" fn(
     Raw,
     c_int,
     c_int,
     c_int,
     c_int,
-    *const f64,
+    *const T,
     u64,
     c_int,
-    *const f64,
+    *const T,
     u64,
     c_int,
 ) -> c_int;
 type PotrfSize = unsafe extern "C" fn(Raw, c_int, c_int, u64, c_int, *mut c_int) -> c_int;
 type Potrf = unsafe extern "C" fn(Raw, c_int, c_int, u64, c_int, u64, c_int, u64) -> c_int;
 type PotrfBatched = unsafe extern "C" fn(Raw, c_int, c_int, u64, c_int, u64, c_int) -> c_int;
-type TrsmBatched = unsafe extern "C" fn(
+type TrsmBatched<T> = unsafe extern "C" fn(
     Raw,
     c_int,
     c_int,
@@ -49,26 +49,26 @@ type TrsmBatched = unsafe extern "C" fn(
     c_int,
     c_int,
     c_int,
-    *const f64,
+    *const T,
     u64,
     c_int,
     u64,
     c_int,
     c_int,
 ) -> c_int;
-type GemmBatched = unsafe extern "C" fn(
+type GemmBatched<T> = unsafe extern "C" fn(
     Raw,
     c_int,
     c_int,
     c_int,
     c_int,
     c_int,
-    *const f64,
+    *const T,
     u64,
     c_int,
     u64,
     c_int,
-    *const f64,
+    *const T,
     u64,
     c_int,
     c_int,
@@ -80,18 +80,34 @@ const LOWER: c_int = 0;
 const RIGHT: c_int = 1;
 const NON_UNIT: c_int = 0;
 
-/// Both libraries, on one stream.
-pub struct Nvidia {
+/// A type of numbers.
+pub trait Number: tamarack_gpu::primitives::Real {
+    /// Its letter in the functions' names.
+    const LETTER: char;
+}
+
+impl Number for f64 {
+    const LETTER: char = 'D';
+}
+
+impl Number for f32 {
+    const LETTER: char = 'S';
+}
+
+/// Both libraries, on one stream, for numbers of `T`.
+pub struct Nvidia<T> {
     gpu: Gpu,
     blas: Raw,
     solver: Raw,
-    gemm: Gemm,
-    syrk: Syrk,
+    gemm: Gemm<T>,
+    syrk: Syrk<T>,
     potrf_size: PotrfSize,
     potrf: Potrf,
     potrf_batched: PotrfBatched,
-    trsm_batched: TrsmBatched,
-    gemm_batched: GemmBatched,
+    trsm_batched: TrsmBatched<T>,
+    gemm_batched: GemmBatched<T>,
+    one: T,
+    minus: T,
 }
 
 fn check(what: &'static str, status: c_int) -> Result<(), GpuError> {
@@ -120,12 +136,13 @@ unsafe fn function<F: Copy>(library: &Library, name: &str) -> Option<F> {
         .map(|f| *f)
 }
 
-impl Nvidia {
+impl<T: Number> Nvidia<T> {
     /// The libraries, if they are there.
     #[must_use]
     pub fn find(gpu: &Gpu, stream: &Stream) -> Option<Self> {
         let blas = open(&["libcublas.so.13", "libcublas.so.12", "libcublas.so"])?;
         let solver = open(&["libcusolver.so.12", "libcusolver.so.11", "libcusolver.so"])?;
+        let named = |library: &str, name: &str| format!("{library}{}{name}", T::LETTER);
         let (mut b, mut s) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: types and names are those of the libraries' headers; the handles are written by them.
         let found = unsafe {
@@ -141,13 +158,15 @@ impl Nvidia {
                 gpu: gpu.clone(),
                 blas: b,
                 solver: s,
-                gemm: function(&blas, "cublasDgemm_v2")?,
-                syrk: function(&blas, "cublasDsyrk_v2")?,
-                potrf_size: function(&solver, "cusolverDnDpotrf_bufferSize")?,
-                potrf: function(&solver, "cusolverDnDpotrf")?,
-                potrf_batched: function(&solver, "cusolverDnDpotrfBatched")?,
-                trsm_batched: function(&blas, "cublasDtrsmBatched")?,
-                gemm_batched: function(&blas, "cublasDgemmBatched")?,
+                gemm: function(&blas, &named("cublas", "gemm_v2"))?,
+                syrk: function(&blas, &named("cublas", "syrk_v2"))?,
+                potrf_size: function(&solver, &named("cusolverDn", "potrf_bufferSize"))?,
+                potrf: function(&solver, &named("cusolverDn", "potrf"))?,
+                potrf_batched: function(&solver, &named("cusolverDn", "potrfBatched"))?,
+                trsm_batched: function(&blas, &named("cublas", "trsmBatched"))?,
+                gemm_batched: function(&blas, &named("cublas", "gemmBatched"))?,
+                one: T::from_f64(1.0),
+                minus: T::from_f64(-1.0),
             }
         };
         std::mem::forget((blas, solver)); // the handles and functions need them until the end
@@ -158,13 +177,13 @@ impl Nvidia {
     ///
     /// # Errors
     /// What cuBLAS says.
-    pub fn gemm(&self, n: u32, k: u32, arena: &DeviceBuffer<f64>) -> Result<(), GpuError> {
+    pub fn gemm(&self, n: u32, k: u32, arena: &DeviceBuffer<T>) -> Result<(), GpuError> {
         let (a, size) = (arena.ptr(), u64::from(n) * u64::from(k));
         let (n, k) = (n.cast_signed(), k.cast_signed());
         let (b, c) = (a.add(size).address(), a.add(2 * size).address());
         // SAFETY: the operands stand in the arena as the caller's product has them.
         let status = unsafe {
-            let alpha = &raw const MINUS;
+            let alpha = &raw const self.minus;
             (self.gemm)(
                 self.blas,
                 N,
@@ -177,25 +196,25 @@ impl Nvidia {
                 n,
                 b,
                 n,
-                &raw const ONE,
+                &raw const self.one,
                 c,
                 n,
             )
         };
-        check("cublasDgemm", status)
+        check("cublasgemm", status)
     }
 
     /// `C ← C − A Aᵀ`, lower half of a square; A at the arena's begin, C behind it.
     ///
     /// # Errors
     /// What cuBLAS says.
-    pub fn syrk(&self, n: u32, k: u32, arena: &DeviceBuffer<f64>) -> Result<(), GpuError> {
+    pub fn syrk(&self, n: u32, k: u32, arena: &DeviceBuffer<T>) -> Result<(), GpuError> {
         let (a, size) = (arena.ptr(), u64::from(n) * u64::from(k));
         let (n, k) = (n.cast_signed(), k.cast_signed());
         let c = a.add(size).address();
         // SAFETY: the operands stand in the arena as the caller's product has them.
         let status = unsafe {
-            let alpha = &raw const MINUS;
+            let alpha = &raw const self.minus;
             (self.syrk)(
                 self.blas,
                 LOWER,
@@ -205,24 +224,24 @@ impl Nvidia {
                 alpha,
                 a.address(),
                 n,
-                &raw const ONE,
+                &raw const self.one,
                 c,
                 n,
             )
         };
-        check("cublasDsyrk", status)
+        check("cublassyrk", status)
     }
 
     /// Workspace for [`potrf`](Self::potrf).
     ///
     /// # Errors
     /// What cuSOLVER says; [`GpuError::OutOfMemory`].
-    pub fn potrf_work(&self, n: u32) -> Result<DeviceBuffer<f64>, GpuError> {
+    pub fn potrf_work(&self, n: u32) -> Result<DeviceBuffer<T>, GpuError> {
         let mut size = 0;
         let n = n.cast_signed();
         // SAFETY: only the size is written.
         let status = unsafe { (self.potrf_size)(self.solver, LOWER, n, 0, n, &raw mut size) };
-        check("cusolverDnDpotrf_bufferSize", status)?;
+        check("cusolverDnpotrf_bufferSize", status)?;
         self.gpu.alloc(size.unsigned_abs() as usize + 1)
     }
 
@@ -233,8 +252,8 @@ impl Nvidia {
     pub fn potrf(
         &self,
         n: u32,
-        a: &DeviceBuffer<f64>,
-        work: &DeviceBuffer<f64>,
+        a: &DeviceBuffer<T>,
+        work: &DeviceBuffer<T>,
     ) -> Result<(), GpuError> {
         let n = n.cast_signed();
         let size = work.len() - 1;
@@ -254,19 +273,19 @@ impl Nvidia {
                 info,
             )
         };
-        check("cusolverDnDpotrf", status)
+        check("cusolverDnpotrf", status)
     }
 }
 
 /// Square fronts of one size, half of the rows pivots, for the batched functions.
-pub struct Batch {
+pub struct Batch<T> {
     order: u32,
     count: u32,
-    pointers: [DeviceBuffer<DevicePtr<f64>>; 3],
+    pointers: [DeviceBuffer<DevicePtr<T>>; 3],
     info: DeviceBuffer<i32>,
 }
 
-impl Batch {
+impl<T: Number> Batch<T> {
     /// For `count` squares behind each other.
     ///
     /// # Errors
@@ -275,7 +294,7 @@ impl Batch {
         gpu: &Gpu,
         stream: &Stream,
         order: u32,
-        squares: &DeviceBuffer<f64>,
+        squares: &DeviceBuffer<T>,
     ) -> Result<Self, GpuError> {
         let size = u64::from(order * order);
         let count = squares.len() as u64 / size;
@@ -299,7 +318,7 @@ impl Batch {
     ///
     /// # Errors
     /// What the libraries say.
-    pub fn run(&self, with: &Nvidia) -> Result<(), GpuError> {
+    pub fn run(&self, with: &Nvidia<T>) -> Result<(), GpuError> {
         let (n, count) = (self.order.cast_signed(), self.count.cast_signed());
         let (p, u) = (n / 2, n - n / 2);
         let [a, b, c] = self.pointers.each_ref().map(|p| p.ptr().address());
@@ -307,20 +326,17 @@ impl Batch {
         // SAFETY: the pointers are those of `count` squares of order n, alive as long as this.
         unsafe {
             let status = (with.potrf_batched)(with.solver, LOWER, p, a, n, info, count);
-            check("cusolverDnDpotrfBatched", status)?;
-            let one = &raw const ONE;
+            check("cusolverDnpotrfBatched", status)?;
+            let one = &raw const with.one;
             let status = (with.trsm_batched)(
                 with.blas, RIGHT, LOWER, T, NON_UNIT, u, p, one, a, n, b, n, count,
             );
-            check("cublasDtrsmBatched", status)?;
-            let minus = &raw const MINUS;
+            check("cublastrsmBatched", status)?;
+            let minus = &raw const with.minus;
             let status = (with.gemm_batched)(
                 with.blas, N, T, u, u, p, minus, b, n, b, n, one, c, n, count,
             );
-            check("cublasDgemmBatched", status)
+            check("cublasgemmBatched", status)
         }
     }
 }
-
-static ONE: f64 = 1.0;
-static MINUS: f64 = -1.0;

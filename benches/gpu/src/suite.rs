@@ -175,7 +175,7 @@ impl Suite {
         self.quick
     }
 
-    /// Whether a problem is asked for, so that its inputs are worth making.
+    /// Whether a problem, or one with its size behind, is asked for, so that its inputs are worth making.
     #[must_use]
     pub fn wants(&self, problem: &str) -> bool {
         self.filters.is_empty() || self.filters.iter().any(|f| problem.contains(f.as_str()))
@@ -191,7 +191,7 @@ impl Suite {
         case: Case,
         mut call: impl FnMut(&Stream) -> Result<(), GpuError>,
     ) -> Result<Option<f64>, GpuError> {
-        if !self.wants(&case.problem) {
+        if !self.wants(&format!("{} {}", case.problem, case.size)) {
             return Ok(None);
         }
         let stream = &self.stream;

@@ -7,10 +7,10 @@
 use std::process::ExitCode;
 
 use tamarack_gpu::dense::{
-    Front, FrontShape, Fronts, Placed, Product, Products, SmallFronts, Tile,
+    Entries, Front, FrontShape, Fronts, Placed, Product, Products, SmallFronts, Step, Tile,
 };
 use tamarack_gpu::{DeviceBuffer, GpuError, Stream};
-use tamarack_gpu_benches::nvidia::{Batch, Nvidia};
+use tamarack_gpu_benches::nvidia::{Batch, Number, Nvidia};
 use tamarack_gpu_benches::{Case, Suite};
 
 fn main() -> ExitCode {
@@ -23,7 +23,12 @@ fn main() -> ExitCode {
 }
 
 fn run(suite: &mut Suite) -> Result<(), GpuError> {
-    let peer = Nvidia::find(suite.gpu(), suite.stream());
+    all::<f64>(suite)?;
+    all::<f32>(suite)
+}
+
+fn all<T: Number>(suite: &mut Suite) -> Result<(), GpuError> {
+    let peer = Nvidia::<T>::find(suite.gpu(), suite.stream());
     if peer.is_none() {
         eprintln!("cuBLAS or cuSOLVER is not there");
     }
@@ -53,10 +58,21 @@ fn run(suite: &mut Suite) -> Result<(), GpuError> {
         (128, 256, 64),
         (64, 128, 500),
     ] {
-        fronts(suite, pivots, updates, count)?;
+        fronts::<T>(suite, pivots, updates, count)?;
     }
     for order in [16, 32, 48, 64, 96, 128] {
-        small(suite, peer, order)?;
+        small(suite, peer, order / 2, order / 2)?;
+    }
+    for (pivots, updates) in [
+        (2, 6),
+        (4, 20),
+        (8, 24),
+        (8, 56),
+        (16, 80),
+        (16, 200),
+        (32, 200),
+    ] {
+        small::<T>(suite, None, pivots, updates)?;
     }
     Ok(())
 }
@@ -74,10 +90,12 @@ fn numbers(n: usize) -> Vec<f64> {
 }
 
 /// A device array of `len` numbers, which repeat after a few millions.
-fn random(suite: &Suite, len: u64) -> Result<DeviceBuffer<f64>, GpuError> {
+fn random<T: Number>(suite: &Suite, len: u64) -> Result<DeviceBuffer<T>, GpuError> {
     let (gpu, stream) = (suite.gpu(), suite.stream());
-    let mut array = gpu.alloc(len as usize)?;
-    let piece = stream.to_device(gpu, &numbers((len as usize).min((1 << 22) - 3)))?;
+    let mut array = gpu.alloc::<T>(len as usize)?;
+    let piece = numbers((len as usize).min((1 << 22) - 3));
+    let piece: Vec<T> = piece.into_iter().map(T::from_f64).collect();
+    let piece = stream.to_device(gpu, &piece)?;
     let mut at = 0;
     while at < array.len() {
         let n = piece.len().min(array.len() - at);
@@ -88,19 +106,16 @@ fn random(suite: &Suite, len: u64) -> Result<DeviceBuffer<f64>, GpuError> {
     Ok(array)
 }
 
-fn product(
+fn product<T: Number>(
     suite: &mut Suite,
-    peer: Option<&Nvidia>,
+    peer: Option<&Nvidia<T>>,
     n: u32,
     k: u32,
     lower: bool,
 ) -> Result<(), GpuError> {
-    let problem = if lower {
-        "dense syrk f64"
-    } else {
-        "dense gemm f64"
-    };
-    if !suite.wants(problem) {
+    let problem = if lower { "dense syrk" } else { "dense gemm" };
+    let problem = &format!("{problem} {}", T::NAME);
+    if !suite.wants(&format!("{problem} n={n} k={k}")) {
         return Ok(());
     }
     let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
@@ -108,9 +123,25 @@ fn product(
     let flops = if lower { 1.0 } else { 2.0 } * order * order * inner;
     let case = |by: &str| Case::new(problem, &format!("n={n} k={k}"), by).flops(flops);
     let size = u64::from(n) * u64::from(k);
-    let mut arena = random(suite, 2 * size + u64::from(n) * u64::from(n))?;
+    let mut arena = random::<T>(suite, 2 * size + u64::from(n) * u64::from(n))?;
     let a = Placed::plain(0, n);
+    let fast = [
+        None,
+        Some(Step::Pipeline(Tile::T64)),
+        Some(Step::Pipeline(Tile::T128)),
+        Some(Step::Tall),
+        Some(Step::Bulk),
+    ];
+    let slow = [
+        Some(Step::Naive),
+        Some(Step::SharedTiles),
+        Some(Step::RegisterBlocks),
+        Some(Step::VectorLoads),
+        Some(Step::DoubleBuffer),
+    ];
     for beta in [1.0, 0.0] {
+        let ladder = beta == 1.0 && n == 8192 && k == 512; // whose lower steps take long
+        let steps = slow.iter().filter(|_| ladder).chain(&fast).copied();
         let p = if lower {
             Product::syrk(a, Placed::packed(size, n), n, k, beta)
         } else {
@@ -123,10 +154,13 @@ fn product(
                 ..Product::syrk(a, c, n, k, beta)
             }
         };
-        for tile in [None, Some(Tile::T64), Some(Tile::T128)] {
-            let list = Products::new(&gpu, &stream, &[p], tile)?;
-            let chosen = if tile.is_none() { "chosen: " } else { "" };
-            let by = format!("{chosen}{:?}, beta {beta}", list.tile());
+        for step in steps {
+            let list = Products::<T>::new(&gpu, &stream, &[p], step)?;
+            if step.is_some_and(|step| step != list.step()) {
+                continue; // not on this device, or not for these numbers
+            }
+            let chosen = if step.is_none() { "chosen: " } else { "" };
+            let by = format!("{chosen}{:?}, beta {beta}", list.step());
             suite.time(case(&by), |s| list.launch(s, &mut arena))?;
         }
     }
@@ -143,13 +177,13 @@ fn product(
 }
 
 /// Fronts behind each other, all of one size, with heavy diagonals; and the arena's length.
-fn place(
+fn place<T: Number>(
     pivots: u32,
     updates: u32,
     count: u32,
     tile: Option<Tile>,
 ) -> Result<(Vec<Front>, u64), GpuError> {
-    let shape = FrontShape::new(pivots, updates)?;
+    let shape = FrontShape::of::<T>(pivots, updates)?;
     let inverse = tile.map_or(0, |tile| Fronts::inverse_len(tile, pivots));
     let each = shape.panel_len + shape.update_len + inverse;
     let front = |i: u32| {
@@ -168,15 +202,15 @@ fn place(
 }
 
 /// Makes every pivot heavy.
-fn strengthen(
+fn strengthen<T: Number>(
     suite: &Suite,
-    arena: &mut DeviceBuffer<f64>,
+    arena: &mut DeviceBuffer<T>,
     fronts: &[Front],
 ) -> Result<(), GpuError> {
     let (gpu, stream) = (suite.gpu(), suite.stream());
     let (mut to, mut from) = (Vec::new(), Vec::new());
     for front in fronts {
-        let shape = FrontShape::new(front.pivots, front.updates)?;
+        let shape = FrontShape::of::<T>(front.pivots, front.updates)?;
         let panel = Placed::packed(front.panel, shape.panel_height);
         to.extend((0..front.pivots).map(|j| panel.index(j, j)));
         from.resize(to.len(), 0);
@@ -184,17 +218,17 @@ fn strengthen(
     let heavy = fronts
         .first()
         .map_or(1.0, |f| 2.0 * f64::from(f.pivots + f.updates));
-    let values = stream.to_device(gpu, &[heavy])?;
-    tamarack_gpu::dense::Entries::new(gpu, stream, &to, &from)?.launch(stream, arena, &values)
+    let values = stream.to_device(gpu, &[T::from_f64(heavy)])?;
+    Entries::<T>::new(gpu, stream, &to, &from)?.launch(stream, arena, &values)
 }
 
 /// Times `work` after a copy of `source` into `arena`, and the copy alone.
-fn restored(
+fn restored<T: Number>(
     suite: &mut Suite,
     case: &Case,
-    source: &DeviceBuffer<f64>,
-    arena: &mut DeviceBuffer<f64>,
-    mut work: impl FnMut(&Stream, &mut DeviceBuffer<f64>) -> Result<(), GpuError>,
+    source: &DeviceBuffer<T>,
+    arena: &mut DeviceBuffer<T>,
+    mut work: impl FnMut(&Stream, &mut DeviceBuffer<T>) -> Result<(), GpuError>,
 ) -> Result<(), GpuError> {
     let copy = Case {
         by: format!("the copy before {}", case.by),
@@ -223,8 +257,12 @@ fn restored(
     Ok(())
 }
 
-fn cholesky(suite: &mut Suite, peer: Option<&Nvidia>, n: u32) -> Result<(), GpuError> {
-    let problem = "dense cholesky f64";
+fn cholesky<T: Number>(
+    suite: &mut Suite,
+    peer: Option<&Nvidia<T>>,
+    n: u32,
+) -> Result<(), GpuError> {
+    let problem = &format!("dense cholesky {}", T::NAME);
     if !suite.wants(problem) {
         return Ok(());
     }
@@ -233,11 +271,11 @@ fn cholesky(suite: &mut Suite, peer: Option<&Nvidia>, n: u32) -> Result<(), GpuE
         |by: &str| Case::new(problem, &format!("n={n}"), by).flops(f64::from(n).powi(3) / 3.0);
     let chosen = Fronts::tile_for(&gpu, n);
     for tile in [Tile::T64, Tile::T128] {
-        let (list, len) = place(n, 0, 1, Some(tile))?;
-        let mut source = random(suite, len)?;
+        let (list, len) = place::<T>(n, 0, 1, Some(tile))?;
+        let mut source = random::<T>(suite, len)?;
         strengthen(suite, &mut source, &list)?;
-        let mut arena = gpu.alloc(len as usize)?;
-        let mut fronts = Fronts::new(&gpu, &stream, &list, tile)?;
+        let mut arena = gpu.alloc::<T>(len as usize)?;
+        let mut fronts = Fronts::<T>::new(&gpu, &stream, &list, tile)?;
         let mark = if tile == chosen { ", chosen" } else { "" };
         let case = case(&format!("Fronts, {tile:?}{mark}"));
         restored(suite, &case, &source, &mut arena, |s, a| {
@@ -245,10 +283,10 @@ fn cholesky(suite: &mut Suite, peer: Option<&Nvidia>, n: u32) -> Result<(), GpuE
         })?;
     }
     let Some(peer) = peer else { return Ok(()) };
-    let mut source = random(suite, u64::from(n) * u64::from(n))?;
-    let values = stream.to_device(&gpu, &[2.0 * f64::from(n)])?;
+    let mut source = random::<T>(suite, u64::from(n) * u64::from(n))?;
+    let values = stream.to_device(&gpu, &[T::from_f64(2.0 * f64::from(n))])?;
     let to: Vec<u64> = (0..u64::from(n)).map(|i| i * (u64::from(n) + 1)).collect();
-    let entries = tamarack_gpu::dense::Entries::new(&gpu, &stream, &to, &vec![0; to.len()])?;
+    let entries = Entries::<T>::new(&gpu, &stream, &to, &vec![0; to.len()])?;
     entries.launch(suite.stream(), &mut source, &values)?;
     let mut square = gpu.alloc(source.len())?;
     let work = peer.potrf_work(n)?;
@@ -264,18 +302,23 @@ fn flops(pivots: u32, updates: u32) -> f64 {
     (0..pivots).map(|k| rows(k) * (rows(k) + 2.0) + 1.0).sum()
 }
 
-fn fronts(suite: &mut Suite, pivots: u32, updates: u32, count: u32) -> Result<(), GpuError> {
-    let problem = "dense fronts f64";
+fn fronts<T: Number>(
+    suite: &mut Suite,
+    pivots: u32,
+    updates: u32,
+    count: u32,
+) -> Result<(), GpuError> {
+    let problem = &format!("dense fronts {}", T::NAME);
     if !suite.wants(problem) {
         return Ok(());
     }
     let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
     for tile in [Tile::T64, Tile::T128] {
-        let (list, len) = place(pivots, updates, count, Some(tile))?;
-        let mut source = random(suite, len)?;
+        let (list, len) = place::<T>(pivots, updates, count, Some(tile))?;
+        let mut source = random::<T>(suite, len)?;
         strengthen(suite, &mut source, &list)?;
-        let mut arena = gpu.alloc(len as usize)?;
-        let mut fronts = Fronts::new(&gpu, &stream, &list, tile)?;
+        let mut arena = gpu.alloc::<T>(len as usize)?;
+        let mut fronts = Fronts::<T>::new(&gpu, &stream, &list, tile)?;
         let size = format!("{count} of {pivots}+{updates}");
         let case = Case::new(problem, &size, &format!("Fronts, {tile:?}"));
         let case = case.flops(f64::from(count) * flops(pivots, updates));
@@ -286,33 +329,41 @@ fn fronts(suite: &mut Suite, pivots: u32, updates: u32, count: u32) -> Result<()
     Ok(())
 }
 
-fn small(suite: &mut Suite, peer: Option<&Nvidia>, order: u32) -> Result<(), GpuError> {
-    let problem = "dense small fronts f64";
-    if !suite.wants(problem) || order > SmallFronts::largest_order(suite.gpu()) {
+fn small<T: Number>(
+    suite: &mut Suite,
+    peer: Option<&Nvidia<T>>,
+    pivots: u32,
+    updates: u32,
+) -> Result<(), GpuError> {
+    let problem = &format!("dense small fronts {}", T::NAME);
+    if !suite.wants(&format!("{problem} 10000 of {pivots}+{updates}"))
+        || !SmallFronts::fits(suite.gpu(), pivots, updates)
+    {
         return Ok(());
     }
     let count = 10_000;
     let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
-    let (list, len) = place(order / 2, order / 2, count, None)?;
-    let mut source = random(suite, len)?;
+    let (list, len) = place::<T>(pivots, updates, count, None)?;
+    let mut source = random::<T>(suite, len)?;
     strengthen(suite, &mut source, &list)?;
-    let mut arena = gpu.alloc(len as usize)?;
+    let mut arena = gpu.alloc::<T>(len as usize)?;
+    let order = pivots + updates;
     let half = f64::from(order);
-    let bytes = f64::from(count) * half * (half + 1.0) * 8.0; // read and written once
-    let size = format!("{count} of order {order}");
+    let bytes = f64::from(count) * half * (half + 1.0) * size_of::<T>() as f64; // read and written once
+    let size = format!("{count} of {pivots}+{updates}");
     let case = |by: &str| Case::new(problem, &size, by).bytes(bytes);
-    let mut fronts = SmallFronts::new(&gpu, &stream, &list)?;
+    let mut fronts = SmallFronts::<T>::new(&gpu, &stream, &list)?;
     restored(suite, &case("SmallFronts"), &source, &mut arena, |s, a| {
         fronts.launch(s, a)
     })?;
     let Some(peer) = peer else { return Ok(()) };
     let square = u64::from(order * order);
-    let mut source = random(suite, square * u64::from(count))?;
-    let values = stream.to_device(&gpu, &[2.0 * half])?;
+    let mut source = random::<T>(suite, square * u64::from(count))?;
+    let values = stream.to_device(&gpu, &[T::from_f64(2.0 * half)])?;
     let diagonal =
         |i: u64| (0..u64::from(order)).map(move |j| i * square + j * (u64::from(order) + 1));
     let to: Vec<u64> = (0..u64::from(count)).flat_map(diagonal).collect();
-    let entries = tamarack_gpu::dense::Entries::new(&gpu, &stream, &to, &vec![0; to.len()])?;
+    let entries = Entries::<T>::new(&gpu, &stream, &to, &vec![0; to.len()])?;
     entries.launch(suite.stream(), &mut source, &values)?;
     let mut squares = gpu.alloc(source.len())?;
     let batch = Batch::new(&gpu, &stream, order, &squares)?;

@@ -134,7 +134,7 @@ __device__ __forceinline__ void front_task(R *arena, const Front *fronts, const 
     const Target<R> c = {at, pitch, a.rows, b.rows, diagonal};
 
     Accumulators<R, T> acc; // the negative of what remains
-    accumulate<R, T>(acc, a, b, diagonal, final ? f.pivots : column, shared, ready, [&] {
+    accumulate<R, T, T>(acc, a, b, diagonal, final ? f.pivots : column, shared, ready, [&] {
         if (final && f.fresh) clear(acc);
         else c.template read<T>(acc, -1);
     });

@@ -37,7 +37,7 @@ pub use front::{BadPivot, Front, FrontShape, Fronts};
 pub use fused::{FrontEntry, FusedFront, FusedFronts};
 pub use layout::{BLOCK, Placed, grain};
 pub use order::Tile;
-pub use product::{Product, Products};
+pub use product::{Product, Products, Step};
 pub use small::SmallFronts;
 pub use solve::{
     PanelSolves, RHS_GROUP, SmallSolves, SolveChild, SolveFront, SolveOrder, SolveSpace,

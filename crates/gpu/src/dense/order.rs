@@ -62,12 +62,18 @@ pub(crate) struct TileOf {
 // SAFETY: numbers without padding.
 unsafe impl crate::Element for TileOf {}
 
-/// Calls `f(row, column)` for the tiles of a `rows` × `columns` grid, or of its lower half.
-pub(crate) fn product_tiles(rows: u32, columns: u32, lower: bool, mut f: impl FnMut(u32, u32)) {
+/// Calls `f(row, column)` for the tiles of a `rows` × `columns` grid, or of its lower half, where row 0 meets the diagonal in
+/// `lower` tiles: a tile may be wider than high.
+pub(crate) fn product_tiles(
+    rows: u32,
+    columns: u32,
+    lower: Option<u32>,
+    mut f: impl FnMut(u32, u32),
+) {
     for strip in (0..columns).step_by(PRODUCT_STRIP as usize) {
         let end = columns.min(strip + PRODUCT_STRIP);
-        for row in if lower { strip } else { 0 }..rows {
-            for column in strip..if lower { end.min(row + 1) } else { end } {
+        for row in lower.map_or(0, |wide| strip / wide)..rows {
+            for column in strip..lower.map_or(end, |wide| end.min(wide * (row + 1))) {
                 f(row, column);
             }
         }
@@ -109,7 +115,7 @@ pub(crate) fn front_tiles(fronts: &[Grid], mut f: impl FnMut(u32, u32, u32)) {
     }
     for (front, grid) in (0_u32..).zip(fronts) {
         let update = grid.rows - grid.pivots;
-        product_tiles(update, update, true, |row, column| {
+        product_tiles(update, update, Some(1), |row, column| {
             f(front, grid.pivots + row, grid.pivots + column);
         });
     }
@@ -149,15 +155,18 @@ mod tests {
 
     #[test]
     fn a_product_has_all_its_tiles() {
-        for (rows, columns, lower) in [(0, 0, true), (9, 9, true), (17, 17, true), (3, 20, false)] {
+        for (rows, columns, lower) in [
+            (0, 0, Some(1)),
+            (9, 9, Some(1)),
+            (17, 17, Some(1)),
+            (17, 33, Some(2)),
+            (5, 10, Some(2)),
+            (3, 20, None),
+        ] {
             let mut seen = HashSet::new();
             product_tiles(rows, columns, lower, |i, j| assert!(seen.insert((i, j))));
-            let want = if lower {
-                rows * (rows + 1) / 2
-            } else {
-                rows * columns
-            };
-            assert_eq!(seen.len(), want as usize);
+            let last = |row| lower.map_or(columns, |wide| columns.min(wide * (row + 1)));
+            assert_eq!(seen.len(), (0..rows).map(last).sum::<u32>() as usize);
         }
     }
 }

@@ -11,6 +11,7 @@ use super::{Placed, Real, Tile, shape};
 use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
 
 const PROGRAM: Program = Program::at("dense/product.cu");
+const LADDER: Program = Program::at("dense/ladder.cu");
 /// Stages of the copy pipeline (as in `tile.cuh`), each with 16 columns of two operands.
 const STAGES: u32 = 4;
 
@@ -102,6 +103,86 @@ struct Data {
 // SAFETY: numbers without padding.
 unsafe impl crate::Element for Data {}
 
+/// The kernels that compute products: a ladder, of which the last steps are used and all can be timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Every thread reads what its entry needs from device memory.
+    Naive,
+    /// Tiles of 16 × 16 pass through shared memory.
+    SharedTiles,
+    /// Tiles of 64 × 64; a thread keeps 4 × 4 entries in registers.
+    RegisterBlocks,
+    /// Tiles of 128 × 128, 8 × 8 a thread; 16 bytes at a time.
+    VectorLoads,
+    /// The next columns are read while these are multiplied. In f32 the fastest with one rounding an addition.
+    DoubleBuffer,
+    /// Tensor cores, and copies that run several slabs ahead.
+    Pipeline(Tile),
+    /// Likewise, tiles of 128 × 64. In f32; in f64 tiles of 64 × 64.
+    Tall,
+    /// Tensor cores, and bulk copies by the copy engine, tiles of 128 × 128. From Hopper on; before,
+    /// [`Pipeline`](Self::Pipeline).
+    Bulk,
+}
+
+impl Step {
+    /// Rows and columns of a tile.
+    const fn tile(self) -> (u32, u32) {
+        match self {
+            Self::Naive | Self::SharedTiles => (16, 16),
+            Self::RegisterBlocks => (64, 64),
+            Self::VectorLoads | Self::DoubleBuffer => (128, 128),
+            Self::Pipeline(tile) => (tile.size(), tile.size()),
+            Self::Tall => (128, 64),
+            Self::Bulk => (128, 128),
+        }
+    }
+
+    /// Threads of a block, and bytes of dynamic shared memory.
+    const fn block<T>(self) -> (u32, u32) {
+        match self {
+            Self::Pipeline(tile) => (tile.threads(), STAGES * 2 * 16 * tile.column_bytes::<T>()),
+            Self::Tall => {
+                let column = Tile::T128.column_bytes::<T>() + Tile::T64.column_bytes::<T>();
+                (Tile::T64.threads(), STAGES * 16 * column)
+            }
+            Self::Bulk => {
+                let columns = 16 * 2 * Tile::T128.column_bytes::<T>();
+                (Tile::T128.threads(), STAGES * (columns + 16)) // and two barriers
+            }
+            _ => (256, 0),
+        }
+    }
+
+    fn kernel<T: Real>(self, gpu: &Gpu) -> Result<Kernel, GpuError> {
+        let (program, name) = match self {
+            Self::Naive => (&LADDER, "naive".to_string()),
+            Self::SharedTiles => (&LADDER, "shared_tiles".to_string()),
+            Self::RegisterBlocks => (&LADDER, "register_blocks".to_string()),
+            Self::VectorLoads => (&LADDER, "vector_loads".to_string()),
+            Self::DoubleBuffer => (&LADDER, "double_buffer".to_string()),
+            Self::Pipeline(tile) => (&PROGRAM, format!("product_{}", tile.size())),
+            Self::Tall => (&PROGRAM, "product_tall".to_string()),
+            Self::Bulk => (&PROGRAM, "product_bulk".to_string()),
+        };
+        gpu.load(program)?
+            .kernel(&format!("dense_{name}_{}", T::NAME))
+    }
+
+    /// This step, or the nearest that the device can do.
+    fn on<T>(self, gpu: &Gpu) -> Self {
+        let fits = |step: Self| step.block::<T>().1 <= gpu.info().shared_per_block_bytes;
+        match self {
+            Self::Bulk if gpu.info().arch.number < 90 || !fits(self) => {
+                Self::Pipeline(Tile::T128).on::<T>(gpu)
+            }
+            Self::Tall if size_of::<T>() == 8 => Self::Pipeline(Tile::T64),
+            Self::Pipeline(Tile::T128) if !fits(self) => Self::Pipeline(Tile::T64),
+            _ => self,
+        }
+    }
+}
+
 /// A list of products of matrices of `T`, ready to be launched.
 pub struct Products<T = f64> {
     kernel: Kernel,
@@ -110,12 +191,13 @@ pub struct Products<T = f64> {
     items: DeviceBuffer<TileOf>,
     /// Elements that the arena must have.
     needs: u64,
-    tile: Tile,
+    step: Step,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T: Real> Products<T> {
-    /// Checks and uploads the list. Without a `tile` the faster one is chosen.
+    /// Checks and uploads the list. Without a `step` the fastest is chosen; one that the device cannot do is
+    /// replaced.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for operands that do not fit, or more than 65,535 tiles in a row or column;
@@ -124,11 +206,12 @@ impl<T: Real> Products<T> {
         gpu: &Gpu,
         stream: &Stream,
         products: &[Product],
-        tile: Option<Tile>,
+        step: Option<Step>,
     ) -> Result<Self, GpuError> {
-        let shared = |tile: Tile| STAGES * 2 * 16 * tile.column_bytes::<T>();
-        let wanted = tile.unwrap_or_else(|| choose(gpu, products));
-        let tile = Tile::on(wanted, gpu, shared(Tile::T128));
+        let step = step
+            .unwrap_or_else(|| choose::<T>(gpu, products))
+            .on::<T>(gpu);
+        let (tile_rows, tile_columns) = step.tile();
         let (mut needs, mut data, mut items) = (0, Vec::new(), Vec::new());
         for (problem, p) in (0_u32..).zip(products) {
             needs = needs.max(p.check::<T>()?);
@@ -144,15 +227,13 @@ impl<T: Real> Products<T> {
                 flags: p.flags(),
                 unused: 0,
             });
-            let (rows, columns) = (
-                p.rows.div_ceil(tile.size()),
-                p.columns.div_ceil(tile.size()),
-            );
+            let (rows, columns) = (p.rows.div_ceil(tile_rows), p.columns.div_ceil(tile_columns));
+            let lower = p.lower.then_some(tile_rows / tile_columns);
             if rows.max(columns) > u32::from(u16::MAX) {
                 let rows = rows.max(columns);
                 return Err(shape("tiles of a product", rows.into(), u16::MAX.into()));
             }
-            product_tiles(rows, columns, p.lower, |row, column| {
+            product_tiles(rows, columns, lower, |row, column| {
                 // below 65,536, as just checked
                 let (row, column) = (row as u16, column as u16);
                 items.push(TileOf {
@@ -164,22 +245,22 @@ impl<T: Real> Products<T> {
         }
         let blocks = u32::try_from(items.len())
             .map_err(|_| shape("tiles of a list", items.len() as u64, u32::MAX.into()))?;
-        let name = format!("dense_product_{}_{}", tile.size(), T::NAME);
+        let (threads, shared_bytes) = step.block::<T>();
         Ok(Self {
-            kernel: gpu.load(&PROGRAM)?.kernel(&name)?,
-            shape: Launch::new(blocks, tile.threads()).shared(shared(tile)),
+            kernel: step.kernel::<T>(gpu)?,
+            shape: Launch::new(blocks, threads).shared(shared_bytes),
             problems: stream.to_device(gpu, &data)?,
             items: stream.to_device(gpu, &items)?,
             needs,
-            tile,
+            step,
             of: PhantomData,
         })
     }
 
-    /// The tile that is used.
+    /// The step that is used.
     #[must_use]
-    pub fn tile(&self) -> Tile {
-        self.tile
+    pub fn step(&self) -> Step {
+        self.step
     }
 
     /// Enqueues all products of the list.
@@ -207,9 +288,9 @@ impl<T: Real> Products<T> {
     }
 }
 
-/// The large tile where there are enough of them to fill the device several times and the inner dimension
-/// is long enough to hide that a multiprocessor has only one at a time.
-fn choose(gpu: &Gpu, products: &[Product]) -> Tile {
+/// Large tiles where there are enough of them to fill the device several times; in f64, whose large tiles have a
+/// multiprocessor each, only where the inner dimension is long enough to hide that.
+fn choose<T: Real>(gpu: &Gpu, products: &[Product]) -> Step {
     let (mut tiles, mut long) = (0, 0);
     for p in products {
         let all = u64::from(p.rows.div_ceil(128)) * u64::from(p.columns.div_ceil(128));
@@ -220,9 +301,11 @@ fn choose(gpu: &Gpu, products: &[Product]) -> Tile {
         }
     }
     let enough = tiles >= 4 * u64::from(gpu.info().multiprocessors);
-    if enough && 2 * long > tiles {
-        Tile::T128
+    if enough && size_of::<T>() == 4 {
+        Step::Tall
+    } else if enough && 2 * long > tiles {
+        Step::Pipeline(Tile::T128)
     } else {
-        Tile::T64
+        Step::Pipeline(Tile::T64)
     }
 }

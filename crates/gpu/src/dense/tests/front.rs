@@ -203,8 +203,8 @@ fn check_inverse<T: Real>(arena: &Arena<T>, f: usize, tile: u32, l: &[f64], got:
 fn small_fronts_are_those_of_the_host() {
     let mut sizes = vec![(0, 3, false), (0, 0, false)];
     for pivots in [1, 2, 7, 8, 9, 16, 17, 31, 32, 61, 100, 120] {
-        for updates in [0, 1, 3, 8, 15, 16, 31, 33, 60] {
-            if SmallFronts::padded_order(pivots, updates) <= 104 {
+        for updates in [0, 1, 3, 8, 15, 16, 31, 33, 60, 125, 240] {
+            if SmallFronts::padded_order(pivots, updates) <= if pivots < 33 { 256 } else { 104 } {
                 sizes.push((pivots, updates, (pivots + updates) % 3 == 0));
             }
         }
@@ -277,10 +277,8 @@ fn bad_pivots<T: Real>(below: f64) {
             };
             let places: Vec<_> = said.iter().map(|b| (b.front, b.pivot)).collect();
             assert_eq!(places, bad, "{by:?} {value}");
-            assert!(
-                said.iter().all(|b| b.value.to_bits() == value.to_bits()),
-                "{said:?}"
-            );
+            let same = |b: &BadPivot| b.value == value || b.value.is_nan() && value.is_nan();
+            assert!(said.iter().all(same), "{said:?}");
             assert!(got[arena.place(1, 8, 8)] > 0.0); // the other front is not harmed
         }
     }

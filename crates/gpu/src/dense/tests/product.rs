@@ -1,6 +1,6 @@
 //! Products and symmetric updates.
 
-use super::super::{Placed, Product, Products, Real, Tile, grain};
+use super::super::{Placed, Product, Products, Real, Step, Tile, grain};
 use super::{Random, compare, download, epsilon, upload};
 use crate::testing;
 
@@ -72,7 +72,7 @@ fn host(p: &Product, arena: &mut [f64], mut touch: impl FnMut(usize)) {
 }
 
 /// Runs a list of products and compares with the host.
-fn check<T: Real>(list: &[(Product, Vec<f64>)], tile: Tile) {
+fn check<T: Real>(list: &[(Product, Vec<f64>)], step: Step) {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
     let (mut arena, mut products) = (Vec::new(), Vec::new());
@@ -94,13 +94,13 @@ fn check<T: Real>(list: &[(Product, Vec<f64>)], tile: Tile) {
         });
     }
     let mut device = upload::<T>(gpu, &stream, &arena);
-    let list = Products::new(gpu, &stream, &products, Some(tile)).unwrap();
+    let list = Products::new(gpu, &stream, &products, Some(step)).unwrap();
     list.launch(&stream, &mut device).unwrap();
     let got = download(&stream, &device);
     let inner = products.iter().map(|p| p.inner).max().unwrap_or(0);
     let tolerance = 5.0 * epsilon::<T>() * f64::from(inner + 4);
     compare(
-        &format!("{tile:?} {:?}", products[0]),
+        &format!("{step:?} {:?}", products[0]),
         &got,
         &want,
         |i| touched[i],
@@ -125,8 +125,17 @@ fn products_of_many_sizes_are_those_of_the_host() {
 
 fn many_sizes<T: Real>() {
     let mut random = Random(7);
-    for tile in [Tile::T64, Tile::T128] {
-        let t = tile.size();
+    for (step, t) in [
+        (Step::Naive, 16),
+        (Step::SharedTiles, 16),
+        (Step::RegisterBlocks, 64),
+        (Step::VectorLoads, 128),
+        (Step::DoubleBuffer, 128),
+        (Step::Pipeline(Tile::T64), 64),
+        (Step::Pipeline(Tile::T128), 128),
+        (Step::Tall, 64),
+        (Step::Bulk, 128),
+    ] {
         let mut list = Vec::new();
         for (n, rows) in [0, 1, t - 1, t, t + 1, 263].into_iter().enumerate() {
             for (m, inner) in [0, 1, 15, 16, 17, 131, 307].into_iter().enumerate() {
@@ -144,7 +153,52 @@ fn many_sizes<T: Real>() {
                 }
             }
         }
-        check::<T>(&list, tile);
+        check::<T>(&list, step);
+    }
+}
+
+/// The largest error of a symmetric update by three TF32 products is at most twice that of f32 with one rounding for each
+/// addition, entries of one sign (whose errors add up) and of both.
+#[test]
+fn three_products_of_tf32_are_as_exact_as_f32() {
+    let Some(gpu) = testing::gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    let steps = [Step::Tall, Step::Bulk];
+    for (inner, step) in [8_u32, 64, 1024, 4096]
+        .into_iter()
+        .zip(steps.into_iter().cycle())
+    {
+        for positive in [false, true] {
+            let (n, mut random) = (136, Random(23));
+            let (a, c) = (Placed::plain(0, n), u64::from(n * inner));
+            let product = Product {
+                subtract: false,
+                ..Product::syrk(a, Placed::packed(c, n), n, inner, 0.0)
+            };
+            let mut values = random.exact::<f32>(c + product.c.len(n));
+            if positive {
+                values.iter_mut().for_each(|v| *v = v.abs());
+            }
+            let mut device = upload::<f32>(gpu, &stream, &values);
+            let list = Products::new(gpu, &stream, &[product], Some(step)).unwrap();
+            list.launch(&stream, &mut device).unwrap();
+            let got = download(&stream, &device);
+            let (mut ours, mut plain) = (0.0_f64, 0.0_f64);
+            for j in 0..n {
+                for i in j..n {
+                    let (mut exact, mut rounded) = (0.0, 0.0_f32);
+                    for k in 0..inner {
+                        let [x, y] = [i, j].map(|r| values[a.index(r, k) as usize]);
+                        exact += x * y;
+                        rounded = (x as f32).mul_add(y as f32, rounded);
+                    }
+                    ours = ours.max((got[product.c.index(i, j) as usize] - exact).abs());
+                    plain = plain.max((f64::from(rounded) - exact).abs());
+                }
+            }
+            println!("inner {inner}, positive {positive}: {ours:.2e}, f32 {plain:.2e}");
+            assert!(ours <= 2.0 * plain, "{inner}: {ours} against {plain}");
+        }
     }
 }
 
