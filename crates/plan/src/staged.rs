@@ -1,6 +1,7 @@
 //! A factorization in stages: many fronts side by side, for a device that wants thousands at a time.
 //!
-//! The fronts of a stage do not depend on each other; children are in earlier stages, as late as they can be
+//! The fronts of a stage do not depend on each other, but for those that are *joined* to their parents: they are done
+//! just before them, by the same worker. All other children are in earlier stages, as late as they can be
 //! (counted back from the roots), so that their update matrices live from one stage to the next. The
 //! forest may be cut into *waves*, bundles of subtrees that are worked off one after the other before the top of
 //! the tree: more stages, but fewer update matrices at a time.
@@ -53,20 +54,21 @@ pub struct StagedPlan {
 
 impl StagedPlan {
     /// Plans with the sizes that `sizes(npiv, nupd)` gives, in at least `waves` waves where the forest is large
-    /// enough; 1 is a single one.
+    /// enough; 1 is a single one. `joined(s)` says whether supernode `s` is done in the stage of its parent.
     ///
     /// # Errors
     /// [`PlanError::TooLarge`] where the arena cannot be addressed.
     pub fn new(
         symbolic: Arc<SymbolicFactor>,
         sizes: impl Fn(usize, usize) -> FrontSizes,
+        joined: impl Fn(usize) -> bool,
         waves: usize,
     ) -> Result<Self, PlanError> {
         let count = symbolic.supernodes();
         let sizes: Vec<FrontSizes> = (0..count)
             .map(|s| sizes(symbolic.npiv(s), symbolic.nupd(s)))
             .collect();
-        let (stage, stages) = assign_stages(&symbolic, &wave_of(&symbolic, waves));
+        let (stage, stages) = assign_stages(&symbolic, &wave_of(&symbolic, waves), joined);
         let (stage_ptr, fronts) = sort_by_stage(&stage, stages);
         let mut panel = vec![0; count];
         // where the panels of all stages up to this one end
@@ -167,6 +169,12 @@ impl StagedPlan {
         &self.fronts[self.stage_ptr[k] as usize..self.stage_ptr[k + 1] as usize]
     }
 
+    /// Whether supernode `s` is done in the stage of its parent.
+    pub fn is_joined(&self, s: usize) -> bool {
+        let parent = self.symbolic.parent(s);
+        parent.is_some_and(|p| self.stage[p] == self.stage[s])
+    }
+
     /// Where the panel of supernode `s` begins, in numbers.
     pub fn panel_start(&self, s: usize) -> u64 {
         self.panel[s]
@@ -244,13 +252,17 @@ fn wave_of(symbolic: &SymbolicFactor, waves: usize) -> Vec<u32> {
 
 /// The stage of every supernode and the number of stages: waves one after the other, and in each the
 /// distance from its last stage.
-fn assign_stages(symbolic: &SymbolicFactor, wave: &[u32]) -> (Vec<u32>, usize) {
+fn assign_stages(
+    symbolic: &SymbolicFactor,
+    wave: &[u32],
+    joined: impl Fn(usize) -> bool,
+) -> (Vec<u32>, usize) {
     let waves = wave.iter().max().map_or(0, |&w| w as usize + 1);
     let mut depth = vec![0_u32; wave.len()];
     let mut deepest: Vec<Option<u32>> = vec![None; waves];
     for s in (0..wave.len()).rev() {
         let parent = symbolic.parent(s).filter(|&p| wave[p] == wave[s]);
-        depth[s] = parent.map_or(0, |p| depth[p] + 1);
+        depth[s] = parent.map_or(0, |p| depth[p] + u32::from(!joined(s)));
         let most = &mut deepest[wave[s] as usize];
         *most = Some(most.unwrap_or(0).max(depth[s]));
     }

@@ -54,11 +54,14 @@ fn children_come_first_and_nothing_overlaps() {
     for seed in 0..300 {
         let symbolic = random_symbolic(seed);
         for waves in [1, 2, 7] {
-            let plan = StagedPlan::new(symbolic.clone(), sizes, waves).unwrap();
+            let joined = |s: usize| symbolic.nupd(s) < 7 && s % 3 < waves % 3;
+            let plan = StagedPlan::new(symbolic.clone(), sizes, joined, waves).unwrap();
             let stage = stage_of(&plan);
             for s in 0..symbolic.supernodes() {
                 if let Some(parent) = symbolic.parent(s) {
-                    assert!(stage[s] < stage[parent], "seed {seed}, front {s}");
+                    assert_eq!(stage[s] == stage[parent], plan.is_joined(s));
+                    assert!(joined(s) || !plan.is_joined(s));
+                    assert!(stage[s] <= stage[parent], "seed {seed}, front {s}");
                 }
             }
             for k in 0..plan.stages() {
@@ -95,6 +98,6 @@ fn an_empty_matrix_has_no_stages() {
     let order = tamarack_sparse::Permutation::identity(0);
     let options = tamarack_symbolic::SymbolicOptions::default();
     let symbolic = SymbolicFactor::analyze(&pattern, &order, &options).unwrap();
-    let plan = StagedPlan::new(symbolic.into(), sizes, 4).unwrap();
+    let plan = StagedPlan::new(symbolic.into(), sizes, |_| false, 4).unwrap();
     assert_eq!((plan.stages(), plan.arena_len()), (0, 0));
 }

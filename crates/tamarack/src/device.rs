@@ -83,6 +83,9 @@ const MARGIN_SECS: f64 = 0.5;
 /// Share of a device's free memory that a plan may take: the rest is for lists and vectors.
 const MEMORY_SHARE: f64 = 0.9;
 
+/// What four waves may cost, which take about a tenth less memory than one.
+const WAVES_COST: f64 = 1.1;
+
 /// A device that is being opened, and its programs loaded, while the host does something else.
 pub(crate) struct Opening {
     index: u32,
@@ -126,29 +129,38 @@ impl Opening {
     }
 }
 
-/// The plan with the fewest waves that fits the device's free memory.
+/// A plan that fits the device's free memory: with more waves than one if they do not cost much time, since they take
+/// less memory, or if they must.
 fn fitting_plan(
     symbolic: &Arc<SymbolicFactor>,
     options: &Options,
     gpu: &Gpu,
 ) -> Result<DevicePlan, FactorError> {
     let (free_bytes, _) = gpu.memory()?;
-    let mut least = u64::MAX;
-    for waves in [1, 4, 16] {
+    let fits = |plan: &DevicePlan| plan.device_bytes() as f64 <= MEMORY_SHARE * free_bytes as f64;
+    let plan = |waves| {
         let device_options = DeviceOptions {
             precision: options.precision.of_factor(),
             waves,
             ..DeviceOptions::default()
         };
-        let plan = DevicePlan::new(symbolic.clone(), &device_options)?;
-        least = least.min(plan.device_bytes());
-        if plan.device_bytes() as f64 <= MEMORY_SHARE * free_bytes as f64 {
-            return Ok(plan);
-        }
+        DevicePlan::new(symbolic.clone(), &device_options)
+    };
+    let (one, few) = (plan(1)?, plan(4)?);
+    let cheap = few.predicted_secs() <= WAVES_COST * one.predicted_secs();
+    if fits(&one) && !cheap {
+        return Ok(one);
+    }
+    if fits(&few) {
+        return Ok(few);
+    }
+    let many = plan(16)?;
+    if fits(&many) {
+        return Ok(many);
     }
     Err(FactorError::DeviceMemory {
         index: gpu.info().index,
-        needed_bytes: least,
+        needed_bytes: few.device_bytes().min(many.device_bytes()),
         free_bytes,
     })
 }

@@ -217,9 +217,9 @@ impl<T: DeviceValue> DeviceFactor<T> {
             return Ok(None);
         };
         let mut pivot = f64::NAN;
-        for list in self.stages.iter().flat_map(|stage| &stage.lists) {
+        for stage in &self.stages {
             // positions are below n
-            if let Some(value) = list.bad_pivot(stream, position as u32)? {
+            if let Some(value) = stage.bad_pivot(stream, position as u32)? {
                 pivot = value;
             }
         }

@@ -1,50 +1,42 @@
 //! The lists of a stage on the device, and how they are launched.
 
-use tamarack_gpu::dense::{Assembly, Entries, FirstBadPivot, Fronts, Pivots, SmallFronts};
+use tamarack_gpu::dense::{Assembly, Entries, FirstBadPivot, Fronts, FusedFronts, Pivots};
 use tamarack_gpu::primitives::Real;
-use tamarack_gpu::{DeviceBuffer, DeviceViewMut, Event, Gpu, GpuError, Stream};
+use tamarack_gpu::{DeviceBuffer, Event, Gpu, GpuError, Stream};
 
-use super::plan::FrontKind;
 use super::work::{Group, StageWork};
-
-/// Streams beside each other within a stage.
-pub(super) const LANES: usize = 3;
 
 /// A stage, uploaded.
 pub(super) struct Stage<T> {
     assembly: Assembly<T>,
     entries: Entries<T>,
-    pub lists: Vec<List<T>>,
+    tiled: Vec<List<Fronts<T>>>,
+    small: Option<List<FusedFronts<T>>>,
 }
 
 /// Fronts that are factorized alike.
-pub(super) struct List<T> {
-    fronts: ListKind<T>,
+struct List<L> {
+    fronts: L,
     first_bad: FirstBadPivot,
     /// First pivot columns, elimination order.
     columns: Vec<u32>,
 }
 
-enum ListKind<T> {
-    Small(SmallFronts<T>),
-    Tiled(Fronts<T>),
-}
-
-/// Streams that run beside each other, and the events that join them. The first is the main one.
+/// Streams that run beside each other within a stage, and the events that join them. The first is the main one.
 pub(super) struct Lanes {
-    pub streams: Vec<Stream>,
+    streams: [Stream; 3],
     begun: Event,
-    done: Vec<Event>,
+    ready: Event,
+    done: [Event; 2],
 }
 
 impl Lanes {
     pub fn new(gpu: &Gpu) -> Result<Self, GpuError> {
-        let streams: Result<Vec<_>, _> = (0..LANES).map(|_| gpu.stream()).collect();
-        let done: Result<Vec<_>, _> = (0..LANES).map(|_| gpu.event()).collect();
         Ok(Self {
-            streams: streams?,
+            streams: [gpu.stream()?, gpu.stream()?, gpu.stream()?],
             begun: gpu.event()?,
-            done: done?,
+            ready: gpu.event()?,
+            done: [gpu.event()?, gpu.event()?],
         })
     }
 
@@ -52,19 +44,25 @@ impl Lanes {
         &self.streams[0]
     }
 
-    /// Lets the first `count` lanes begin where the main one is.
-    fn fork(&self, count: usize) -> Result<(), GpuError> {
-        self.main().record(&self.begun)?;
-        self.streams[1..count.max(1)]
-            .iter()
-            .try_for_each(|lane| lane.wait(&self.begun))
+    /// Lets all lanes begin where the main one is.
+    fn fork(&self) -> Result<(), GpuError> {
+        let [main, others @ ..] = &self.streams;
+        main.record(&self.begun)?;
+        others.iter().try_for_each(|lane| lane.wait(&self.begun))
     }
 
-    /// Lets the main lane wait for the first `count`.
-    fn join(&self, count: usize) -> Result<(), GpuError> {
-        for (lane, done) in self.streams.iter().zip(&self.done).take(count).skip(1) {
+    /// Lets the second lane go on where the main one is.
+    fn follow(&self) -> Result<(), GpuError> {
+        self.streams[0].record(&self.ready)?;
+        self.streams[1].wait(&self.ready)
+    }
+
+    /// Lets the main lane wait for all.
+    fn join(&self) -> Result<(), GpuError> {
+        let [main, others @ ..] = &self.streams;
+        for (lane, done) in others.iter().zip(&self.done) {
             lane.record(done)?;
-            self.main().wait(done)?;
+            main.wait(done)?;
         }
         Ok(())
     }
@@ -72,12 +70,22 @@ impl Lanes {
 
 impl<T: Real> Stage<T> {
     pub fn new(gpu: &Gpu, stream: &Stream, work: &StageWork<'_>) -> Result<Self, GpuError> {
-        let list = |group: &Group| List::new(gpu, stream, group);
-        Ok(Self {
+        let tiled = |group: &Group| {
+            let fronts = Fronts::new(gpu, stream, &group.fronts, group.tile)?;
+            List::new(gpu, stream, fronts, &group.columns)
+        };
+        let mut stage = Self {
             assembly: Assembly::new(gpu, stream, &work.parents())?,
             entries: Entries::new(gpu, stream, &work.to, &work.from)?,
-            lists: work.groups.iter().map(list).collect::<Result<_, _>>()?,
-        })
+            tiled: work.groups.iter().map(tiled).collect::<Result<_, _>>()?,
+            small: None,
+        };
+        if !work.lengths.is_empty() {
+            let fronts = FusedFronts::new(gpu, stream, &work.small(), &work.lengths)?;
+            let list = List::new(gpu, stream, fronts, &work.small_columns)?;
+            stage.small = Some(list);
+        }
+        Ok(stage)
     }
 
     /// Enqueues the stage behind what the main lane has; it is done when the main lane is.
@@ -88,59 +96,57 @@ impl<T: Real> Stage<T> {
         values: &DeviceBuffer<T>,
         first_bad: &mut DeviceBuffer<u64>,
     ) -> Result<(), GpuError> {
-        self.assembly.launch(lanes.main(), arena.view_mut())?;
-        self.entries
-            .launch(lanes.main(), arena.view_mut(), values)?;
-        let count = self.lists.len();
-        lanes.fork(count)?;
-        for (list, lane) in self.lists.iter_mut().zip(&lanes.streams) {
-            list.launch(lane, arena.view_mut())?;
+        let [main, beside, last] = &lanes.streams;
+        lanes.fork()?;
+        if let Some(list) = &mut self.small {
+            list.fronts.launch(last, arena.view_mut(), values)?;
+            list.first_bad
+                .launch(last, &list.fronts, first_bad.view_mut())?;
         }
-        // Behind all of them, so that none waits for it.
-        for (list, lane) in self.lists.iter().zip(&lanes.streams) {
-            list.tell(lane, first_bad.view_mut())?;
+        self.assembly.launch(main, arena.view_mut())?;
+        self.entries.launch(main, arena.view_mut(), values)?;
+        match &mut self.tiled[..] {
+            [one] => one.fronts.launch(main, arena.view_mut())?,
+            [first, second] => {
+                lanes.follow()?;
+                first.fronts.launch(main, arena.view_mut())?;
+                second.fronts.launch(beside, arena.view_mut())?;
+            }
+            _ => {}
         }
-        lanes.join(count)
+        lanes.join()?;
+        for list in &self.tiled {
+            list.first_bad
+                .launch(main, &list.fronts, first_bad.view_mut())?;
+        }
+        Ok(())
+    }
+
+    /// The pivot at an elimination position, if it is one of this stage's bad ones.
+    pub fn bad_pivot(&self, stream: &Stream, position: u32) -> Result<Option<f64>, GpuError> {
+        for list in &self.tiled {
+            if let Some(value) = list.bad_pivot(stream, position)? {
+                return Ok(Some(value));
+            }
+        }
+        match &self.small {
+            Some(list) => list.bad_pivot(stream, position),
+            None => Ok(None),
+        }
     }
 }
 
-impl<T: Real> List<T> {
-    fn new(gpu: &Gpu, stream: &Stream, group: &Group) -> Result<Self, GpuError> {
-        let fronts = match group.kind {
-            FrontKind::Tiled(tile) => {
-                ListKind::Tiled(Fronts::new(gpu, stream, &group.fronts, tile)?)
-            }
-            FrontKind::Small | FrontKind::Sum => {
-                ListKind::Small(SmallFronts::new(gpu, stream, &group.fronts)?)
-            }
-        };
+impl<L: Pivots> List<L> {
+    fn new(gpu: &Gpu, stream: &Stream, fronts: L, columns: &[u32]) -> Result<Self, GpuError> {
         Ok(Self {
             fronts,
-            first_bad: FirstBadPivot::new(gpu, stream, &group.columns)?,
-            columns: group.columns.clone(),
+            first_bad: FirstBadPivot::new(gpu, stream, columns)?,
+            columns: columns.to_vec(),
         })
     }
 
-    fn launch(&mut self, lane: &Stream, arena: DeviceViewMut<'_, T>) -> Result<(), GpuError> {
-        match &mut self.fronts {
-            ListKind::Small(list) => list.launch(lane, arena),
-            ListKind::Tiled(list) => list.launch(lane, arena),
-        }
-    }
-
-    fn tell(&self, lane: &Stream, first: DeviceViewMut<'_, u64>) -> Result<(), GpuError> {
-        match &self.fronts {
-            ListKind::Small(list) => self.first_bad.launch(lane, list, first),
-            ListKind::Tiled(list) => self.first_bad.launch(lane, list, first),
-        }
-    }
-
-    /// The pivot at an elimination position, if it is one of this list's bad ones.
-    pub fn bad_pivot(&self, stream: &Stream, position: u32) -> Result<Option<f64>, GpuError> {
-        let all = match &self.fronts {
-            ListKind::Small(list) => Pivots::bad_pivots(list, stream),
-            ListKind::Tiled(list) => Pivots::bad_pivots(list, stream),
-        }?;
+    fn bad_pivot(&self, stream: &Stream, position: u32) -> Result<Option<f64>, GpuError> {
+        let all = self.fronts.bad_pivots(stream)?;
         let found = all
             .into_iter()
             .find(|bad| self.columns[bad.front] + bad.pivot == position);

@@ -16,6 +16,8 @@ pub struct DeviceOptions {
     /// Largest order, padded to whole blocks of 8, of a front that one block of threads factorizes in its
     /// shared memory.
     pub small_order: u32,
+    /// Most fronts of a subtree that one block works off alone.
+    pub sequence: u32,
     /// From this order on fronts are cut into tiles of 128 instead of 64.
     pub large_order: u32,
     /// Precision of the factor.
@@ -28,6 +30,7 @@ impl Default for DeviceOptions {
     fn default() -> Self {
         Self {
             small_order: 96,
+            sequence: 16,
             large_order: 6000,
             precision: Precision::F64,
             waves: 1,
@@ -38,9 +41,9 @@ impl Default for DeviceOptions {
 /// How a front is factorized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrontKind {
-    /// It has no pivots: the sum of its children is all.
+    /// It has no pivots, and is not small: the sum of its children is all.
     Sum,
-    /// Whole, in the shared memory of one block.
+    /// Whole, in the shared memory of one block, which also sums up the children.
     Small,
     /// Tile by tile.
     Tiled(Tile),
@@ -68,8 +71,9 @@ impl DevicePlan {
             shape(options.precision, npiv, nupd)?;
         }
         let sizes = |npiv: usize, nupd: usize| sizes(options, npiv, nupd).unwrap_or_default();
+        let joined = joined(&symbolic, options);
         Ok(Self {
-            staged: StagedPlan::new(symbolic, sizes, options.waves)?,
+            staged: StagedPlan::new(symbolic.clone(), sizes, |s| joined[s], options.waves)?,
             options: *options,
         })
     }
@@ -153,10 +157,10 @@ impl DevicePlan {
 fn kind(options: &DeviceOptions, npiv: usize, nupd: usize) -> FrontKind {
     // n is below 2^32
     let (pivots, updates) = (npiv as u32, nupd as u32);
-    if pivots == 0 {
-        FrontKind::Sum
-    } else if SmallFronts::padded_order(pivots, updates) <= options.small_order {
+    if SmallFronts::padded_order(pivots, updates) <= options.small_order {
         FrontKind::Small
+    } else if pivots == 0 {
+        FrontKind::Sum
     } else if u64::from(pivots) + u64::from(updates) < u64::from(options.large_order) {
         FrontKind::Tiled(Tile::T64)
     } else {
@@ -171,6 +175,33 @@ fn shape(precision: Precision, npiv: usize, nupd: usize) -> Result<FrontShape, G
         Precision::F64 => FrontShape::of::<f64>(pivots, updates),
         Precision::F32 => FrontShape::of::<f32>(pivots, updates),
     }
+}
+
+/// Orders up to which one warp works off a front: it is not joined to a larger one.
+const WARP_ORDERS: [u32; 2] = [16, 32];
+
+/// Which supernodes are worked off by the block that works off their parent: bottoms of the tree whose fronts are of
+/// about the same order, up to so many fronts. A launch and the wait for it take longer than a few of them.
+fn joined(symbolic: &SymbolicFactor, options: &DeviceOptions) -> Vec<bool> {
+    let count = symbolic.supernodes();
+    let (mut joined, mut fronts) = (vec![false; count], vec![1_u32; count]);
+    let class = |s: usize| {
+        let (npiv, nupd) = (symbolic.npiv(s), symbolic.nupd(s));
+        let order = SmallFronts::padded_order(npiv as u32, nupd as u32);
+        let small = kind(options, npiv, nupd) == FrontKind::Small;
+        small.then(|| WARP_ORDERS.iter().filter(|&&of| order > of).count())
+    };
+    for s in 0..count {
+        let Some(own) = class(s) else { continue };
+        for &c in symbolic.children(s) {
+            let c = c as usize;
+            if class(c) == Some(own) && fronts[s] + fronts[c] <= options.sequence {
+                joined[c] = true;
+                fronts[s] += fronts[c];
+            }
+        }
+    }
+    joined
 }
 
 /// A panel stands before the inverses of its diagonal tiles.

@@ -126,6 +126,26 @@ fn carry_out(plan: &DevicePlan, values: &[f64]) -> (Vec<f64>, Option<u32>) {
         for (&to, &from) in work.to.iter().zip(&work.from) {
             arena[to as usize] += values[from as usize];
         }
+        for (small, column) in work.small().iter().zip(&work.small_columns) {
+            let parent = Parent {
+                front: Front {
+                    fresh: false,
+                    ..small.front
+                },
+                children: small.children,
+            };
+            assemble(&mut arena, &parent, precision);
+            let own = Places::of(&small.front, precision);
+            for entry in small.entries {
+                let at = own.at(entry.row.into(), entry.column.into());
+                arena[at] += values[entry.value as usize];
+            }
+            let bad = eliminate(&mut arena, &parent.front, precision);
+            first = first
+                .into_iter()
+                .chain(bad.map(|pivot| column + pivot))
+                .min();
+        }
         for group in &work.groups {
             for (front, column) in group.fronts.iter().zip(&group.columns) {
                 let bad = eliminate(&mut arena, front, precision).map(|pivot| column + pivot);
@@ -179,6 +199,7 @@ fn model(name: &str) -> SymmetricCsc<f64> {
 /// All kinds of fronts on small matrices: few fit into one block, and tiles of 128 begin early.
 const SMALL: DeviceOptions = DeviceOptions {
     small_order: 24,
+    sequence: 5,
     large_order: 150,
     precision: Precision::F64,
     waves: 1,
@@ -210,14 +231,25 @@ fn the_lists_of_all_stages_make_the_factor() {
 
 #[test]
 fn every_kind_of_front_occurs() {
-    let a = model("p3d7_9");
-    let plan = DevicePlan::new(symbolic(&a), &SMALL).unwrap();
     let mut kinds = Vec::new();
-    for k in 0..plan.staged().stages() {
-        let work = StageWork::new(&plan, k).unwrap();
-        kinds.extend(work.groups.iter().map(|g| format!("{:?}", g.kind)));
+    let plans = ["p3d7_9", "p2d5_23"].map(|name| {
+        let symbolic = symbolic(&model(name));
+        DevicePlan::new(symbolic, &SMALL).unwrap()
+    });
+    let stages = plans
+        .iter()
+        .flat_map(|plan| (0..plan.staged().stages()).map(move |k| (plan, k)));
+    for (plan, k) in stages {
+        let work = StageWork::new(plan, k).unwrap();
+        kinds.extend(work.groups.iter().map(|g| format!("{:?}", g.tile)));
+        let longest = work.lengths.iter().max();
+        kinds.extend(longest.map(|length| format!("sequence of {length}")));
+        assert_eq!(
+            work.lengths.iter().sum::<u32>() as usize,
+            work.small().len()
+        );
     }
-    for kind in ["Small", "Tiled(T64)", "Tiled(T128)"] {
+    for kind in ["sequence of 3", "T64", "T128"] {
         assert!(kinds.iter().any(|k| k == kind), "{kind} in {kinds:?}");
     }
 }

@@ -1,38 +1,51 @@
 //! A stage as data: what is assembled from what, and which fronts are factorized how.
 
+use std::ops::Range;
+
 use tamarack_gpu::GpuError;
-use tamarack_gpu::dense::{Child, Front, Parent, Placed, Tile};
+use tamarack_gpu::dense::{Child, Front, FrontEntry, FusedFront, Parent, Placed, Tile};
 
 use super::plan::{DevicePlan, FrontKind};
 
 /// The fronts of one stage.
+#[derive(Default)]
 pub(crate) struct StageWork<'a> {
-    /// All fronts, and how many of `children` each has.
-    assembled: Vec<(Front, usize)>,
+    /// Fronts that are not small.
+    assembled: Vec<Whole>,
+    /// Small fronts, sequence by sequence.
+    small: Vec<Whole>,
+    /// How many fronts each sequence has.
+    pub lengths: Vec<u32>,
+    /// First pivot column of each small front, elimination order.
+    pub small_columns: Vec<u32>,
+    /// Entries of small fronts.
+    entries: Vec<FrontEntry>,
     /// Update matrices that are added, front by front in the order of the tree.
     children: Vec<Child<'a>>,
-    /// Where entries of A are added in the arena, and which: positions in the user's values.
+    /// Where entries of A are added to the other fronts in the arena, and which: positions in the user's values.
     pub to: Vec<u64>,
     /// See `to`.
     pub from: Vec<u32>,
-    /// Fronts that are factorized alike, each with its first pivot column.
+    /// Fronts that are factorized tile by tile.
     pub groups: Vec<Group>,
+}
+
+/// A front and what goes into it.
+struct Whole {
+    front: Front,
+    /// Among `children`.
+    children: Range<usize>,
+    /// Among `entries`.
+    entries: Range<usize>,
 }
 
 /// Fronts of a stage that are factorized by one list.
 pub(crate) struct Group {
-    pub kind: FrontKind,
+    pub tile: Tile,
     pub fronts: Vec<Front>,
     /// First pivot column of each, elimination order.
     pub columns: Vec<u32>,
 }
-
-/// The ways of factorizing a front, the longest first.
-const KINDS: [FrontKind; 3] = [
-    FrontKind::Tiled(Tile::T128),
-    FrontKind::Tiled(Tile::T64),
-    FrontKind::Small,
-];
 
 impl<'a> StageWork<'a> {
     /// The work of stage `k`.
@@ -41,52 +54,92 @@ impl<'a> StageWork<'a> {
     /// As [`DevicePlan::new`].
     pub fn new(plan: &'a DevicePlan, k: usize) -> Result<Self, GpuError> {
         let symbolic = plan.symbolic();
-        let mut work = Self {
-            assembled: Vec::new(),
-            children: Vec::new(),
-            to: Vec::new(),
-            from: Vec::new(),
-            groups: Vec::new(),
-        };
-        let mut groups = KINDS.map(|kind| Group {
-            kind,
-            fronts: Vec::new(),
-            columns: Vec::new(),
-        });
-        for &s in plan.staged().stage(k) {
-            let s = s as usize;
+        let mut work = Self::default();
+        // the longest first
+        work.groups = [Tile::T128, Tile::T64].map(Group::new).into();
+        let mut length = 0;
+        for s in plan.staged().stage(k).iter().map(|&s| s as usize) {
             let front = plan.front(s)?;
-            let before = work.children.len();
-            for &c in symbolic.children(s) {
-                let relative = symbolic.relative(c as usize);
-                if !relative.is_empty() {
-                    let update = plan.staged().update_start(c as usize);
-                    work.children.push(Child { update, relative });
+            let children = work.add_children(plan, s);
+            let column = symbolic.columns(s).start as u32; // at most n
+            match plan.kind(s) {
+                FrontKind::Small => {
+                    let entries = work.add_small_entries(plan, s);
+                    work.small.push(Whole {
+                        front,
+                        children,
+                        entries,
+                    });
+                    work.small_columns.push(column);
+                    length += 1;
+                    // The fronts of a sequence are neighbors: what stands between them is in earlier stages.
+                    if !plan.staged().is_joined(s) {
+                        work.lengths.push(length);
+                        length = 0;
+                    }
+                    continue;
                 }
+                FrontKind::Tiled(tile) => {
+                    if let Some(group) = work.groups.iter_mut().find(|g| g.tile == tile) {
+                        group.fronts.push(front);
+                        group.columns.push(column);
+                    }
+                }
+                FrontKind::Sum => {}
             }
-            let children = work.children.len() - before;
-            work.assembled.push((front, children));
             work.add_entries(plan, s, &front)?;
-            let kind = plan.kind(s);
-            if let Some(group) = groups.iter_mut().find(|g| g.kind == kind) {
-                group.fronts.push(front);
-                group.columns.push(symbolic.columns(s).start as u32); // below n
-            }
+            work.assembled.push(Whole {
+                front,
+                children,
+                entries: 0..0,
+            });
         }
-        work.groups
-            .extend(groups.into_iter().filter(|g| !g.fronts.is_empty()));
+        work.groups.retain(|g| !g.fronts.is_empty());
         Ok(work)
     }
 
-    /// The fronts with their children, for the assembly.
+    /// Fronts that are not small with their children, for the assembly.
     pub fn parents(&self) -> Vec<Parent<'_>> {
-        let mut rest = &self.children[..];
-        let parent = |&(front, count): &(Front, usize)| {
-            let (children, others) = rest.split_at(count);
-            rest = others;
-            Parent { front, children }
+        let parent = |whole: &Whole| Parent {
+            front: whole.front,
+            children: &self.children[whole.children.clone()],
         };
         self.assembled.iter().map(parent).collect()
+    }
+
+    /// Small fronts with all that goes into them, sequence by sequence.
+    pub fn small(&self) -> Vec<FusedFront<'_>> {
+        let fused = |whole: &Whole| FusedFront {
+            front: whole.front,
+            children: &self.children[whole.children.clone()],
+            entries: &self.entries[whole.entries.clone()],
+        };
+        self.small.iter().map(fused).collect()
+    }
+
+    fn add_children(&mut self, plan: &'a DevicePlan, s: usize) -> Range<usize> {
+        let (symbolic, before) = (plan.symbolic(), self.children.len());
+        let children = symbolic.children(s).iter().map(|&c| c as usize);
+        self.children
+            .extend(children.filter(|&c| symbolic.nupd(c) > 0).map(|c| Child {
+                update: plan.staged().update_start(c),
+                relative: symbolic.relative(c),
+            }));
+        before..self.children.len()
+    }
+
+    fn add_small_entries(&mut self, plan: &DevicePlan, s: usize) -> Range<usize> {
+        let (symbolic, before) = (plan.symbolic(), self.entries.len());
+        for (column, j) in (0..).zip(symbolic.columns(s)) {
+            self.entries
+                .extend(symbolic.entries(j).iter().map(|(value, row)| FrontEntry {
+                    // the order of a small front is below 2^16
+                    row: row as u16,
+                    column,
+                    value: value as u32, // a device plan is refused where A has 2^32 entries
+                }));
+        }
+        before..self.entries.len()
     }
 
     fn add_entries(&mut self, plan: &DevicePlan, s: usize, front: &Front) -> Result<(), GpuError> {
@@ -102,5 +155,15 @@ impl<'a> StageWork<'a> {
             }
         }
         Ok(())
+    }
+}
+
+impl Group {
+    fn new(tile: Tile) -> Self {
+        Self {
+            tile,
+            fronts: Vec::new(),
+            columns: Vec::new(),
+        }
     }
 }

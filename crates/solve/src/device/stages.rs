@@ -40,7 +40,21 @@ impl<T: DeviceValue> Stage<T> {
             FrontKind::Tiled(_) => false,
         };
         let small = of_kind(&is_small)?;
-        let runs = vec![1; small.fronts.len()];
+        // The fronts of a run are those of a sequence of the factorization.
+        let (mut runs, mut length) = (Vec::new(), 0);
+        for s in plan
+            .staged()
+            .stage(k)
+            .iter()
+            .map(|&s| s as usize)
+            .filter(|&s| is_small(s))
+        {
+            length += 1;
+            if !plan.staged().is_joined(s) {
+                runs.push(length);
+                length = 0;
+            }
+        }
         let mut stage = Self {
             small: None,
             tiled: Vec::new(),
