@@ -31,7 +31,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("testkit", &["sparse"]),
     ("tests", &["tamarack"]),
     ("benches", &["tamarack"]),
-    ("gpu-benches", &["gpu"]),
+    ("gpu-benches", &["tamarack", "solve", "gpu"]),
 ];
 
 fn short(name: &str) -> &str {

@@ -8,11 +8,16 @@
 //! PROGRAM [--json FILE] [--filter TEXT]... [--quick] [--cache DIR] [--nvrtc FILE]
 //! ```
 
+//!
+//! `sparse` is another: the whole solver on model problems, beside cuDSS's log.
+
 pub mod cub;
 pub mod cusparse;
 pub mod matrices;
 pub mod nvidia;
+mod peer;
 mod report;
 mod suite;
 
+pub use peer::Peer;
 pub use suite::{Case, Suite};

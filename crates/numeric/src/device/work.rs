@@ -54,9 +54,10 @@ impl<'a> StageWork<'a> {
     /// As [`DevicePlan::new`].
     pub fn new(plan: &'a DevicePlan, k: usize) -> Result<Self, GpuError> {
         let symbolic = plan.symbolic();
-        let mut work = Self::default();
-        // the longest first
-        work.groups = [Tile::T128, Tile::T64].map(Group::new).into();
+        let mut work = Self {
+            groups: [Tile::T128, Tile::T64].map(Group::new).into(), // the longest first
+            ..Self::default()
+        };
         let mut length = 0;
         for s in plan.staged().stage(k).iter().map(|&s| s as usize) {
             let front = plan.front(s)?;

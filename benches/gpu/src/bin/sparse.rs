@@ -1,0 +1,226 @@
+//! The whole solver on the first GPU, phase by phase, beside cuDSS where its log is given.
+//!
+//! `sparse [--cache DIR] [--json FILE] [--peer LOG] [MODEL…]`. LOG is what `cudss_bench` printed for the same models on the same
+//! machine. Values and vectors are on the device, as they are for the peer; times are medians of the host's clock until
+//! the device is done.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tamarack::models::Model;
+use tamarack::{
+    Analysis, Control, Device, DevicePlan, Error, Factor, Options, Place, Precision, SymmetricCsc,
+};
+use tamarack_gpu::Gpu;
+use tamarack_gpu_benches::Peer;
+use tamarack_solve::{DeviceSolver, Solver};
+
+const MODELS: [&str; 11] = [
+    "p2d5_1000",
+    "p2d5_2000",
+    "p3d7_60",
+    "p3d7_100",
+    "p3d7_128",
+    "p3d27_64",
+    "el3d_20",
+    "el3d_30",
+    "el3d_40",
+    "el3d_60",
+    "el3d_80",
+];
+/// Samples of a time.
+const SAMPLES: usize = 7;
+
+struct Arguments {
+    options: Options,
+    json: Option<String>,
+    peer: Option<String>,
+    models: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    let Some(arguments) = arguments() else {
+        eprintln!("sparse: [--cache DIR] [--json FILE] [--peer LOG] [MODEL…]");
+        return ExitCode::FAILURE;
+    };
+    if let Err(error) = Gpu::count() {
+        eprintln!("sparse: skipped: {error}");
+        return ExitCode::SUCCESS;
+    }
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("sparse: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn arguments() -> Option<Arguments> {
+    let mut options = Options::default();
+    options.device = Device::Gpu(0);
+    let (mut json, mut peer, mut models) = (None, None, Vec::new());
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--json" => json = Some(args.next()?),
+            "--peer" => peer = Some(args.next()?),
+            "--cache" => options.gpu.cache = Some(args.next()?.into()),
+            "--nvrtc" => options.gpu.nvrtc = Some(args.next()?.into()),
+            "--quick" => {}
+            model if !model.starts_with('-') => models.push(arg),
+            _ => return None,
+        }
+    }
+    if models.is_empty() {
+        models.extend(MODELS.map(str::to_owned));
+    }
+    Some(Arguments {
+        options,
+        json,
+        peer,
+        models,
+    })
+}
+
+fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
+    let log = arguments.peer.as_ref().map(std::fs::read_to_string);
+    let log = log.transpose()?.unwrap_or_default();
+    println!("{}", Peer::HEAD);
+    let mut rows = Vec::new();
+    for name in &arguments.models {
+        let mut row = time(name, &arguments.options)?;
+        let peer = Peer::find(&log, name);
+        println!("{}", Peer::line(name, &row, peer.as_ref()));
+        row["model"] = json!(name);
+        row["cudss"] = json!(peer);
+        rows.push(row);
+    }
+    if let Some(path) = &arguments.json {
+        std::fs::write(path, format!("{:#}\n", json!({ "rows": rows })))?;
+    }
+    Ok(())
+}
+
+/// All phases of one model.
+fn time(name: &str, options: &Options) -> Result<Value, Box<dyn std::error::Error>> {
+    let a: SymmetricCsc<f64> = name.parse::<Model>()?.generate()?;
+    let start = Instant::now();
+    let analysis = Analysis::new(a.pattern(), options)?;
+    let analysis_secs = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let factor = analysis.factorize(&a)?;
+    let first_secs = start.elapsed().as_secs_f64();
+    let mut row = end_to_end(&a, factor)?;
+    let stats = analysis.symbolic().stats();
+    let seconds = analysis.seconds();
+    row["analysis_secs"] = json!(analysis_secs);
+    row["order_secs"] = json!(seconds.order_secs);
+    row["symbolic_secs"] = json!(seconds.symbolic_secs);
+    row["first_secs"] = json!(first_secs);
+    row["flops"] = json!(stats.flops as f64);
+    row["nnz_l"] = json!(stats.nnz_l);
+    if let Place::Gpu { plan, gpu, .. } = analysis.place() {
+        row["predicted_secs"] = json!(plan.predicted_secs());
+        row["predicted_bytes"] = json!(plan.device_bytes());
+        on_device(&a, gpu, plan, &mut row)?;
+    }
+    drop(analysis);
+    mixed(&a, options, &mut row)?;
+    Ok(row)
+}
+
+/// The first solve, with a vector from the host, and a refined one.
+fn end_to_end(a: &SymmetricCsc<f64>, mut factor: Factor) -> Result<Value, Error> {
+    let mut x = right_sides(a.n(), 1);
+    let start = Instant::now();
+    factor.solve(&mut x)?;
+    let first_solve_secs = start.elapsed().as_secs_f64();
+    let mut x = right_sides(a.n(), 1);
+    let report = factor.solve_refined(a, &mut x)?;
+    Ok(json!({
+        "first_solve_secs": first_solve_secs,
+        "normwise_backward_error": report.normwise_backward_error(),
+        "componentwise_backward_error": report.componentwise_backward_error(),
+    }))
+}
+
+/// Refactorizations and solves with data on the device, and the memory they take.
+fn on_device(
+    a: &SymmetricCsc<f64>,
+    gpu: &Gpu,
+    plan: &std::sync::Arc<DevicePlan>,
+    row: &mut Value,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let stream = gpu.stream()?;
+    let mut x = stream.to_device(gpu, &right_sides(a.n(), 16))?;
+    let values = stream.to_device(gpu, a.values())?;
+    let (free, _) = gpu.memory()?;
+    let mut solver = DeviceSolver::<f64>::new(plan.clone(), gpu, a.pattern(), &Default::default())?;
+    solver.refactorize(a, &Control::default())?;
+    let one = x.view_mut().split_at(a.n())?.0;
+    solver.apply_device(one, 1)?;
+    row["device_bytes"] = json!(free - gpu.memory()?.0);
+    let secs = median(|| Ok(solver.factor_mut().refactorize_device(values.view())?))?;
+    row["refactor_secs"] = json!(secs);
+    row["launches"] = json!(solver.factor().launches());
+    for (count, key) in [(1, "solve_secs"), (16, "solve_16_secs")] {
+        let secs = median(|| {
+            let columns = x.view_mut().split_at(count * a.n())?.0;
+            Ok(solver.apply_device(columns, count)?)
+        })?;
+        row[key] = json!(secs);
+    }
+    Ok(())
+}
+
+/// Mixed precision to the backward error of double: a refactorization and a refined solve, data from the host.
+fn mixed(
+    a: &SymmetricCsc<f64>,
+    options: &Options,
+    row: &mut Value,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let mut options = options.clone();
+    options.precision = Precision::Mixed;
+    let analysis = Analysis::new(a.pattern(), &options)?;
+    let mut factor = analysis.factorize(a)?;
+    let b = right_sides(a.n(), 1);
+    let mut error = 0.0;
+    let secs = median(|| {
+        factor.refactorize(a)?;
+        let mut x = b.clone();
+        error = factor
+            .solve_refined(a, &mut x)?
+            .componentwise_backward_error();
+        Ok(())
+    })?;
+    row["mixed_secs"] = json!(secs);
+    row["mixed_componentwise_backward_error"] = json!(error);
+    if let Place::Gpu { plan, .. } = analysis.place() {
+        row["mixed_predicted_bytes"] = json!(plan.device_bytes());
+    }
+    Ok(())
+}
+
+/// Seconds of `call`: the median after two that are not counted.
+fn median(
+    mut call: impl FnMut() -> Result<(), Box<dyn std::error::Error>>,
+) -> Result<f64, Box<dyn std::error::Error>> {
+    call()?;
+    call()?;
+    let mut secs = Vec::with_capacity(SAMPLES);
+    for _ in 0..SAMPLES {
+        let start = Instant::now();
+        call()?;
+        secs.push(start.elapsed().as_secs_f64());
+    }
+    secs.sort_by(f64::total_cmp);
+    Ok(secs[SAMPLES / 2])
+}
+
+fn right_sides(n: usize, count: usize) -> Vec<f64> {
+    (0..n * count)
+        .map(|i| ((i * 37 % 101) as f64 - 50.5) / 7.0)
+        .collect()
+}
