@@ -8,7 +8,17 @@
 // Needs:  nothing of panels and update matrices: they are written, not added to.
 // Order:  entries of the matrix, then children in the order of the list, each entry at most once by each; bits repeat.
 // Ref:    Duff, Reid 1983; the 8 x 8 steps are those of eliminate.cuh.
+#include "dense/copy.cuh"
 #include "dense/eliminate.cuh"
+
+// Blocks on a multiprocessor: as many as registers allow without spilling.
+#if __CUDA_ARCH__ >= 1000
+#define BLOCKS_OF_32 16
+#define BLOCKS_OF_64 6
+#else
+#define BLOCKS_OF_32 20
+#define BLOCKS_OF_64 8
+#endif
 
 // Fronts of the list that one block makes.
 struct __align__(8) Item {
@@ -37,6 +47,11 @@ struct __align__(8) Entry {
     u32 place; // in shared memory
 };
 
+// Starts the copy of a number to shared memory.
+template <class R> __device__ __forceinline__ void copy_number(R *to, const R *from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(to)), "l"(from), "n"(sizeof(R)) : "memory");
+}
+
 // Waits for all threads; a block of one warp has no others.
 template <u32 LANES> __device__ __forceinline__ void sync() {
     if (LANES < 32) __syncwarp();
@@ -48,23 +63,28 @@ template <u32 LANES> __device__ __forceinline__ void sync() {
 template <class R, u32 LANES, u32 PASSES> struct Columns {
     static constexpr u32 DEEP = 4;
     Pair<R> v[DEEP][PASSES];
-    u32 rows[PASSES]; // places of this lane's rows in the front, two bytes
+    u32 places[PASSES]; // of this lane's rows in the front, two bytes
     u32 begin, order;
 
-    __device__ __forceinline__ u32 row(u32 p) const { return 64 * p + lane_id() % LANES * 2; }
-    __device__ __forceinline__ u32 column(u32 k) const { return begin + threadIdx.x / LANES + blockDim.x / LANES * k; }
+    static __device__ __forceinline__ u32 row(u32 p) { return 64 * p + lane_id() % LANES * 2; }
     static __device__ __forceinline__ u32 width() { return blockDim.x / LANES * DEEP; }
+    __device__ __forceinline__ u32 column(u32 k) const { return begin + threadIdx.x / LANES + blockDim.x / LANES * k; }
 
     __device__ __forceinline__ void load(const R *arena, const u8 *relative, const Child &child, u32 from) {
         begin = from, order = child.order;
+        const R *at = arena + child.update + column(0) * child.height;
+        const u32 step = blockDim.x / LANES * child.height;
+        i32 last[PASSES]; // column with one of these rows
 #pragma unroll
-        for (u32 p = 0; p < PASSES; p++) rows[p] = row(p) < order ? *(const u16 *)(relative + child.relative + row(p)) : 0;
+        for (u32 p = 0; p < PASSES; p++) {
+            places[p] = row(p) < order ? *(const u16 *)(relative + child.relative + row(p)) : 0;
+            last[p] = row(p) < order ? smaller((i32)row(p) + 1, (i32)order - 1) : -1;
+        }
 #pragma unroll
-        for (u32 k = 0; k < DEEP; k++) {
-            const R *at = arena + child.update + column(k) * child.height;
+        for (u32 k = 0; k < DEEP; k++, at += step) {
 #pragma unroll
             for (u32 p = 0; p < PASSES; p++) {
-                if (row(p) < order && column(k) < order && row(p) + 1 >= column(k)) v[k][p] = *(const Pair<R> *)(at + row(p));
+                if ((i32)column(k) <= last[p]) v[k][p] = *(const Pair<R> *)(at + row(p));
             }
         }
     }
@@ -73,17 +93,16 @@ template <class R, u32 LANES, u32 PASSES> struct Columns {
 #pragma unroll
         for (u32 k = 0; k < DEEP; k++) {
             const u32 j = column(k);
-            u32 places = __shfl_sync(FULL_MASK, rows[0], j / 2 % 32);
+            u32 both = __shfl_sync(FULL_MASK, places[0], j / 2);
             if (PASSES > 1) {
-                const u32 lower = __shfl_sync(FULL_MASK, rows[PASSES - 1], j / 2 % 32);
-                if (j >= 64) places = lower;
+                const u32 lower = __shfl_sync(FULL_MASK, places[PASSES - 1], j / 2);
+                if (j >= 64) both = lower;
             }
-            R *to = s + (j % 2 ? places >> 8 : places & 255) * pitch;
-            if (j >= order) continue;
+            const u32 to = (both >> j % 2 * 8 & 255) * pitch;
 #pragma unroll
             for (u32 p = 0; p < PASSES; p++) {
-                if (row(p) >= j && row(p) < order) to[rows[p] & 255] += v[k][p].x;
-                if (row(p) + 1 >= j && row(p) + 1 < order) to[rows[p] >> 8] += v[k][p].y;
+                if (row(p) >= j && row(p) < order) s[to + (places[p] & 255)] += v[k][p].x;
+                if (row(p) + 1 >= j && row(p) + 1 < order) s[to + (places[p] >> 8)] += v[k][p].y;
             }
         }
     }
@@ -158,12 +177,13 @@ template <class R, u32 LANES> __device__ __forceinline__ void eliminate_rows(R *
         sync<LANES>(); // all have the pivots' rows
         if (!works) continue;
         const u32 first = LANES == 32 ? 0 : 8 * p; // lane of the first pivot's row
+        R pivot = 1; // this lane's
 #pragma unroll
         for (u32 k = 0; k < 8; k++) {
             if (8 * p + k >= pivots) break;
             R *z = LANES == 32 ? y : x;
-            const R pivot = __shfl_sync(FULL_MASK, z[k], first + k), inverse = reciprocal_root(pivot);
-            if (!is_finite(inverse) && bad.pivot == ~0ull) bad = {8 * p + k, pivot};
+            if (lane == first + k) pivot = z[k];
+            const R inverse = reciprocal_root(__shfl_sync(FULL_MASK, z[k], first + k));
             x[k] *= inverse;
             if (LANES == 32) y[k] *= inverse;
 #pragma unroll
@@ -172,6 +192,11 @@ template <class R, u32 LANES> __device__ __forceinline__ void eliminate_rows(R *
                 x[i] = fma(-x[k], l, x[i]);
                 if (LANES == 32) y[i] = fma(-y[k], l, y[i]);
             }
+        }
+        const u32 wrong = __ballot_sync(FULL_MASK, !is_finite(reciprocal_root(pivot)));
+        if (wrong != 0 && bad.pivot == ~0ull) {
+            const u32 from = __ffs(wrong) - 1;
+            bad = {8 * p + from - first, __shfl_sync(FULL_MASK, pivot, from)};
         }
         if (row >= 8 * p && row < order) {
 #pragma unroll
@@ -241,22 +266,22 @@ __device__ __forceinline__ void fused(R *arena, const Item *items, const Fused *
             order = f.order, pitch = eliminate_pitch<R>(order), top = ceil_div((u32)f.pivots, 8u) * 8;
             // All that is read begins here, before anything waits.
             Children list(children + f.first_child, f.children);
+            u32 e = threadIdx.x;
             Entry entry = {};
-            const bool has_entry = threadIdx.x < f.entries;
-            if (has_entry) entry = entries[f.first_entry + threadIdx.x];
+            if (e < f.entries) entry = entries[f.first_entry + e];
             sync<LANES>(); // the front before has been written
             clear(s, order * pitch);
-            R value;
-            if (has_entry) value = values[entry.from];
             Columns<R, LANES, PASSES> columns;
             if (list.left > 0) columns.load(arena, relative, list.present(), 0);
             sync<LANES>();
-            if (has_entry) s[entry.place] = value;
-            for (u32 e = threadIdx.x + blockDim.x; e < f.entries; e += blockDim.x) {
-                entry = entries[f.first_entry + e];
-                s[entry.place] = values[entry.from];
+            while (e < f.entries) {
+                copy_number(s + entry.place, values + entry.from);
+                e += blockDim.x;
+                if (e < f.entries) entry = entries[f.first_entry + e];
             }
             if (threadIdx.x < top - f.pivots) s[(f.pivots + threadIdx.x) * (pitch + 1)] = 1;
+            commit_copies();
+            wait_copies<0>();
             sync<LANES>();
             add_children(s, pitch, arena, relative, list, columns);
         }
@@ -268,17 +293,17 @@ __device__ __forceinline__ void fused(R *arena, const Item *items, const Fused *
 }
 
 // Orders up to 16 and 32: one warp. Up to 64, up to 128: as many threads as rows.
-extern "C" __global__ void __launch_bounds__(32, 20)
+extern "C" __global__ void __launch_bounds__(32, BLOCKS_OF_32)
 dense_front_fused_16_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f64 *values, Status *status) {
     fused<f64, 8, 1>(arena, items, fronts, children, relative, entries, values, status);
 }
 
-extern "C" __global__ void __launch_bounds__(32, 20)
+extern "C" __global__ void __launch_bounds__(32, BLOCKS_OF_32)
 dense_front_fused_32_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f64 *values, Status *status) {
     fused<f64, 16, 1>(arena, items, fronts, children, relative, entries, values, status);
 }
 
-extern "C" __global__ void __launch_bounds__(64, 8)
+extern "C" __global__ void __launch_bounds__(64, BLOCKS_OF_64)
 dense_front_fused_64_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f64 *values, Status *status) {
     fused<f64, 32, 1>(arena, items, fronts, children, relative, entries, values, status);
 }
@@ -288,17 +313,17 @@ dense_front_fused_128_f64(f64 *arena, const Item *items, const Fused *fronts, co
     fused<f64, 32, 2>(arena, items, fronts, children, relative, entries, values, status);
 }
 
-extern "C" __global__ void __launch_bounds__(32, 20)
+extern "C" __global__ void __launch_bounds__(32, BLOCKS_OF_32)
 dense_front_fused_16_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f32 *values, Status *status) {
     fused<f32, 8, 1>(arena, items, fronts, children, relative, entries, values, status);
 }
 
-extern "C" __global__ void __launch_bounds__(32, 20)
+extern "C" __global__ void __launch_bounds__(32, BLOCKS_OF_32)
 dense_front_fused_32_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f32 *values, Status *status) {
     fused<f32, 16, 1>(arena, items, fronts, children, relative, entries, values, status);
 }
 
-extern "C" __global__ void __launch_bounds__(64, 8)
+extern "C" __global__ void __launch_bounds__(64, BLOCKS_OF_64)
 dense_front_fused_64_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f32 *values, Status *status) {
     fused<f32, 32, 1>(arena, items, fronts, children, relative, entries, values, status);
 }

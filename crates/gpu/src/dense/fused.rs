@@ -16,7 +16,8 @@
 //! Different sequences of a list must not depend on each other; children that are in no sequence of the list must be
 //! done before the launch. `Front::fresh` and `Front::inverse` mean nothing here.
 //! A sequence takes the threads and the shared memory of its largest front: subtrees whose fronts are at most 16
-//! or 32 (one warp each) should not be put together with larger ones.
+//! or 32 (one warp each) should not be put together with larger ones. Above order 96 assembly and
+//! [`SmallFronts`](super::SmallFronts) are faster.
 
 use std::marker::PhantomData;
 
