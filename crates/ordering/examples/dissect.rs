@@ -3,7 +3,7 @@
 //! Reads `STEM.bin` (`i64` n and nnz, `i64` column offsets, `i32` rows; lower triangle with diagonal:
 //! what `order_pattern` writes) and, where they are, `STEM.metis` (`i32` elimination order) and
 //! `STEM.secs` (its processor seconds). Prints nnz(L), flops and processor seconds (wall seconds with
-//! several threads), and the ratios.
+//! several threads), the ratios, wall seconds of the symbolic analysis, and a hash of the permutation.
 
 use std::error::Error;
 use std::time::Instant;
@@ -32,8 +32,8 @@ fn main() -> Result<()> {
         .build()?;
     let method: Method = method.parse()?;
     let mut ratios = [(0.0f64, 0u32); 2];
-    println!("| matrix | n | nnz(L) | ratio | flops | ratio | secs | ratio |");
-    println!("|---|--:|--:|--:|--:|--:|--:|--:|");
+    println!("| matrix | n | nnz(L) | ratio | flops | ratio | secs | ratio | symbolic | hash |");
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     for stem in &stems {
         let pattern = read_pattern(&format!("{stem}.bin"))?;
         let mut ws = Workspace::new();
@@ -48,6 +48,13 @@ fn main() -> Result<()> {
             };
             secs = secs.min(spent);
         }
+        let wall = Instant::now();
+        let options = SymbolicOptions::default();
+        drop(pool.install(|| SymbolicFactor::analyze(&pattern, &found, &options))?);
+        let symbolic = wall.elapsed().as_secs_f64();
+        let hash = found.user_of_elim().iter().fold(0u64, |h, &v| {
+            (h ^ u64::from(v)).wrapping_mul(0x0000_0100_0000_01B3)
+        });
         let (nnz, flops) = counts(&pattern, &found)?;
         let (other_nnz, other_flops) = match std::fs::read(format!("{stem}.metis")) {
             Ok(bytes) => counts(
@@ -69,7 +76,7 @@ fn main() -> Result<()> {
             }
         }
         println!(
-            "| {} | {} | {nnz:.4e} | {:.3} | {flops:.4e} | {:.3} | {secs:.3} | {:.2} |",
+            "| {} | {} | {nnz:.4e} | {:.3} | {flops:.4e} | {:.3} | {secs:.3} | {:.2} | {symbolic:.3} | {hash:016x} |",
             stem.rsplit('/').next().unwrap_or(stem),
             pattern.n(),
             nnz / other_nnz,

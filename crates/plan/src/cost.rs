@@ -1,6 +1,7 @@
 //! Operations and bytes of one front, and the seconds they will take.
 
-use crate::machine::FrontRates;
+use crate::machine::{FrontRates, Machine};
+use crate::plan::Precision;
 
 /// Operations to eliminate `npiv` pivots of a front with `nupd` rows below them: Σ over its columns
 /// of (entries of the column)², the count that CHOLMOD prints.
@@ -19,6 +20,18 @@ pub fn front_flops(npiv: usize, nupd: usize) -> u128 {
 pub fn front_assembly_bytes(nupd: usize, value_bytes: usize) -> u64 {
     let half = (nupd as u64) * (nupd as u64 + 1) / 2;
     4 * half * value_bytes as u64
+}
+
+/// Predicted seconds of a factorization whose fronts have these sizes (pivots, rows below) if all
+/// threads are busy all the time: to compare orderings of one matrix before they are planned.
+pub fn predicted_secs(
+    fronts: impl Iterator<Item = (usize, usize)>,
+    machine: &Machine,
+    precision: Precision,
+) -> f64 {
+    let rates = machine.rates(precision);
+    let front = |(npiv, nupd)| front_secs(rates, precision.bytes(), npiv, nupd);
+    fronts.map(front).sum::<f64>() / machine.threads.max(1) as f64
 }
 
 /// Predicted seconds of one front on one thread.

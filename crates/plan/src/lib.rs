@@ -16,7 +16,7 @@ mod report;
 mod room;
 mod staged;
 
-pub use cost::{front_assembly_bytes, front_flops};
+pub use cost::{front_assembly_bytes, front_flops, predicted_secs};
 pub use error::PlanError;
 pub use machine::{FrontRates, Machine};
 pub use memory::MemoryUse;

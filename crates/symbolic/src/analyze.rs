@@ -14,27 +14,37 @@ use crate::sums::Fronts;
 use crate::supernodes::SuperForest;
 use crate::{Stats, SymbolicError, SymbolicFactor, SymbolicOptions};
 
-impl SymbolicFactor {
-    /// Analyzes the factorization of matrices with a pattern, eliminated in a given order.
-    ///
-    /// The order of elimination that results, [`permutation`](Self::permutation), is `ordering`
-    /// followed by a renumbering that changes neither fill nor operations. Time and memory are near linear
-    /// in `nnz(A)` and the size of the row structures; the same input gives the same result.
+/// An analysis half done: the sizes of all fronts are known, their structures are not. What several
+/// orderings of a pattern will cost can be compared by their drafts; one is then finished.
+pub struct SymbolicDraft<'a> {
+    pattern: &'a Pattern,
+    ordering: &'a Permutation,
+    lower: LowerRows,
+    /// Postorder label of every step of the ordering.
+    post: Vec<u32>,
+    /// Room for the rows of the entry map.
+    buffer: Vec<u32>,
+    /// Entries of every column of L.
+    count: Vec<u32>,
+    fundamental_supernodes: u64,
+    assembly: Assembly,
+}
+
+impl<'a> SymbolicDraft<'a> {
+    /// Elimination tree, column counts and supernodes of a pattern that is eliminated in a given
+    /// order: near linear in `nnz(A)`, whatever the fill.
     ///
     /// # Errors
     /// [`SymbolicError::OrderingLength`] if `ordering` is not for a matrix of this order.
-    pub fn analyze(
-        pattern: &Pattern,
-        ordering: &Permutation,
+    pub fn new(
+        pattern: &'a Pattern,
+        ordering: &'a Permutation,
         options: &SymbolicOptions,
     ) -> Result<Self, SymbolicError> {
         let n = pattern.n();
-        let wrong_length = |_| SymbolicError::OrderingLength {
-            ordering: ordering.len(),
-            n,
-        };
         if ordering.len() != n {
-            return Err(wrong_length(()));
+            let ordering = ordering.len();
+            return Err(SymbolicError::OrderingLength { ordering, n });
         }
         let lower = LowerRows::new(pattern, ordering);
         let tree = elimination_tree(&lower);
@@ -48,21 +58,52 @@ impl SymbolicFactor {
             Some(amalgamation) => Merged::new(&forest, amalgamation),
             None => Merged::none(&forest),
         };
-        let assembly = Assembly::new(&forest, &merged);
+        Ok(Self {
+            pattern,
+            ordering,
+            lower,
+            post,
+            buffer: columns.rows,
+            count,
+            fundamental_supernodes: forest.len() as u64,
+            assembly: Assembly::new(&forest, &merged),
+        })
+    }
+
+    /// Pivots and rows below them of every front, sum fronts not counted.
+    pub fn front_sizes(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let npiv = self.assembly.super_ptr.windows(2).map(|w| w[1] - w[0]);
+        let sizes = npiv.zip(&self.assembly.nupd);
+        sizes.map(|(npiv, &nupd)| (npiv as usize, nupd as usize))
+    }
+
+    /// The whole analysis.
+    ///
+    /// # Errors
+    /// None in practice: the order was looked at before.
+    pub fn finish(self) -> Result<SymbolicFactor, SymbolicError> {
+        let Self {
+            pattern,
+            ordering,
+            lower,
+            post,
+            buffer,
+            count,
+            fundamental_supernodes,
+            assembly,
+        } = self;
+        let n = pattern.n();
+        let wrong_length = |_| SymbolicError::OrderingLength {
+            ordering: ordering.len(),
+            n,
+        };
         let label: Vec<u32> = post
             .iter()
             .map(|&k| assembly.column_label[k as usize])
             .collect();
         drop(post);
-        let permutation = renumbered(ordering, &label).map_err(|_| wrong_length(()))?;
-        let structure = Structure::new(
-            pattern,
-            &lower,
-            &label,
-            &permutation,
-            &assembly,
-            columns.rows,
-        );
+        let permutation = renumbered(ordering, &label).map_err(wrong_length)?;
+        let structure = Structure::new(pattern, &lower, &label, &permutation, &assembly, buffer);
         let fronts = Fronts {
             super_ptr: assembly.super_ptr,
             parent: assembly.parent,
@@ -75,11 +116,11 @@ impl SymbolicFactor {
             nnz_a: pattern.nnz_lower(),
             nnz_l: count.iter().map(|&c| u64::from(c)).sum(),
             flops: count.iter().map(|&c| u128::from(c).pow(2)).sum(),
-            fundamental_supernodes: forest.len() as u64,
+            fundamental_supernodes,
             ..stored(&fronts.super_ptr, &fronts.row_ptr)
         };
         let (child_ptr, children) = child_lists(&fronts.parent);
-        Ok(Self {
+        Ok(SymbolicFactor {
             permutation,
             super_ptr: fronts.super_ptr,
             parent: fronts.parent,
@@ -95,6 +136,24 @@ impl SymbolicFactor {
             stats,
             fingerprint: pattern_fingerprint(pattern),
         })
+    }
+}
+
+impl SymbolicFactor {
+    /// Analyzes the factorization of matrices with a pattern, eliminated in a given order.
+    ///
+    /// The order of elimination that results, [`permutation`](Self::permutation), is `ordering`
+    /// followed by a renumbering that changes neither fill nor operations. Time and memory are near linear
+    /// in `nnz(A)` and the size of the row structures; the same input gives the same result.
+    ///
+    /// # Errors
+    /// [`SymbolicError::OrderingLength`] if `ordering` is not for a matrix of this order.
+    pub fn analyze(
+        pattern: &Pattern,
+        ordering: &Permutation,
+        options: &SymbolicOptions,
+    ) -> Result<Self, SymbolicError> {
+        SymbolicDraft::new(pattern, ordering, options)?.finish()
     }
 }
 

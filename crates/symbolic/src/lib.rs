@@ -25,6 +25,7 @@ mod supernodes;
 #[cfg(test)]
 mod tests;
 
+pub use analyze::SymbolicDraft;
 pub use error::SymbolicError;
 pub use factor::{Entries, Stats, SymbolicFactor};
 pub use fingerprint::pattern_fingerprint;

@@ -4,19 +4,19 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use tamarack_numeric::{Control, Profile, Profiler, Team};
-use tamarack_ordering::{Method, NdOptions, Workspace, order};
+use tamarack_ordering::{Method, NdOptions};
 use tamarack_plan::{FactorPlan, Machine};
 use tamarack_solve::{Engine, Host};
 use tamarack_sparse::{Pattern, SymmetricCsc};
 use tamarack_symbolic::{SymbolicFactor, pattern_fingerprint};
 
+use crate::choice::Chosen;
 use crate::device::{self, Device, Opening, Place};
 use crate::options::{Options, Ordering};
 use crate::{Error, Factor};
 
-/// Nested dissection is tried where the factorization is predicted to take longer with minimum
-/// degree than this for each entry of A: about what the dissection itself takes.
-const DISSECTION_SECS_PER_ENTRY: f64 = 5e-7;
+/// Patterns of fewer entries are analyzed on whatever threads there are: to start others takes longer.
+const WORTH_THREADS: u64 = 200_000;
 
 /// The analysis of a pattern: ordering, structure of the factor, and the plan. Made once per mesh,
 /// used for any number of matrices with that pattern, shared between threads.
@@ -104,20 +104,13 @@ impl Analysis {
 
     /// Orders, analyzes and plans for the host.
     fn on_host(pattern: &Arc<Pattern>, options: &Options) -> Result<Self, Error> {
-        let Ordering::Auto = options.ordering else {
-            return Self::ordered(pattern, &options.ordering, options);
-        };
-        let first = Self::ordered(pattern, &Method::default().into(), options)?;
-        let threshold = DISSECTION_SECS_PER_ENTRY * pattern.nnz_full() as f64;
-        if first.plan.predicted_secs() <= threshold {
-            return Ok(first);
-        }
-        let dissection = Method::NestedDissection(NdOptions::default());
-        let second = Self::ordered(pattern, &dissection.into(), options)?;
-        let seconds = first.seconds + second.seconds;
-        let faster = second.plan.predicted_secs() < first.plan.predicted_secs();
-        let best = if faster { second } else { first };
-        Ok(Self { seconds, ..best })
+        let chosen = with_threads(pattern, options, || Chosen::new(pattern, options))?;
+        let Chosen {
+            symbolic,
+            name,
+            seconds,
+        } = chosen;
+        Self::planned(pattern, Arc::new(symbolic), name, options, seconds)
     }
 
     /// Itself, unless its plan needs more memory than it may use.
@@ -128,37 +121,6 @@ impl Analysis {
         let needed = self.plan.memory().peak_bytes();
         self.plan.check(self.options.budget(needed))?;
         Ok(self)
-    }
-
-    /// Analyzes with one ordering.
-    fn ordered(
-        pattern: &Arc<Pattern>,
-        ordering: &Ordering,
-        options: &Options,
-    ) -> Result<Self, Error> {
-        let start = Instant::now();
-        let permutation = match ordering {
-            Ordering::Auto => order(pattern, &Method::default(), &mut Workspace::new())?,
-            Ordering::Method(method) => order(pattern, method, &mut Workspace::new())?,
-            Ordering::Permutation(given) => given.clone(),
-        };
-        let order_secs = start.elapsed().as_secs_f64();
-        let start = Instant::now();
-        let symbolic = SymbolicFactor::analyze(pattern, &permutation, &options.symbolic)?;
-        let symbolic_secs = start.elapsed().as_secs_f64();
-        drop(permutation);
-        let seconds = AnalysisSecs {
-            order_secs,
-            symbolic_secs,
-            plan_secs: 0.0,
-        };
-        Self::planned(
-            pattern,
-            Arc::new(symbolic),
-            ordering.name(),
-            options,
-            seconds,
-        )
     }
 
     fn planned(
@@ -340,6 +302,26 @@ impl Analysis {
             }
         };
         analysis.within_budget()
+    }
+}
+
+/// Runs `work` on as many threads as the options say.
+fn with_threads<T: Send>(
+    pattern: &Pattern,
+    options: &Options,
+    work: impl FnOnce() -> T + Send,
+) -> T {
+    match options.threads {
+        Some(threads)
+            if pattern.nnz_lower() >= WORTH_THREADS && threads != rayon::current_num_threads() =>
+        {
+            match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+                Ok(pool) => pool.install(work),
+                // Where no threads can be started, those there are do.
+                Err(_) => work(),
+            }
+        }
+        _ => work(),
     }
 }
 

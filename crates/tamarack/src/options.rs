@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use tamarack_gpu::GpuOptions;
 use tamarack_numeric::OnNotSpd;
@@ -96,6 +97,9 @@ impl Options {
     }
 }
 
+/// Seconds that [`Ordering::Best`] takes where none are given.
+const BEST_SECS: f64 = 10.0;
+
 /// How the unknowns are ordered.
 #[derive(Clone, Debug, Default)]
 pub enum Ordering {
@@ -103,6 +107,10 @@ pub enum Ordering {
     /// factorization would take long enough to pay for it.
     #[default]
     Auto,
+    /// The fewest predicted seconds of what is found in about so much time: approximate minimum
+    /// degree, then nested dissections from one seed after the other, at least one of each. How many there
+    /// are depends on the clock; keep the permutation, or the analysis, where that matters.
+    Best(Duration),
     /// A method by name and options.
     Method(Method),
     /// A given elimination order.
@@ -114,6 +122,7 @@ impl Ordering {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Auto => "auto",
+            Self::Best(_) => "best",
             Self::Method(method) => method.name(),
             Self::Permutation(_) => "given",
         }
@@ -135,10 +144,17 @@ impl From<Permutation> for Ordering {
 impl FromStr for Ordering {
     type Err = Error;
 
-    /// `auto` or the name of a [`Method`].
+    /// `auto`, `best` (ten seconds, or `best:SECONDS`), or the name of a [`Method`].
     fn from_str(name: &str) -> Result<Self, Error> {
-        match name {
-            "auto" => Ok(Self::Auto),
+        let (word, budget) = name.split_once(':').unwrap_or((name, ""));
+        let seconds = match budget {
+            "" => Some(BEST_SECS),
+            text => text.parse().ok(),
+        };
+        let budget = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
+        match (word, budget) {
+            ("auto", _) if word == name => Ok(Self::Auto),
+            ("best", Some(budget)) => Ok(Self::Best(budget)),
             _ => Ok(Self::Method(name.parse()?)),
         }
     }
