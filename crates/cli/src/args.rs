@@ -89,9 +89,17 @@ pub struct WarmArgs {
 /// How to order, for every command that analyzes.
 #[derive(Debug, Args)]
 pub struct OrderingArgs {
-    /// auto, md, mmd, amd, rcm, nd, natural, or a file with a permutation
+    /// auto, best[:SECONDS] (tries several), md, mmd, amd, rcm, nd, natural, or a file with a permutation
     #[arg(long, value_name = "NAME|FILE", default_value = "auto")]
     pub ordering: String,
+}
+
+/// Where analyses are kept, for the commands that plan a factorization.
+#[derive(Debug, Args)]
+pub struct CacheArgs {
+    /// Keep the analysis in this folder, and take it from there the next time
+    #[arg(long, value_name = "DIR")]
+    pub analysis_cache: Option<PathBuf>,
 }
 
 /// What the machine gives.
@@ -130,6 +138,8 @@ pub struct SolveArgs {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub ordering: OrderingArgs,
+    #[command(flatten)]
+    pub cache: CacheArgs,
     #[command(flatten)]
     pub machine: MachineArgs,
     /// Refinement steps at most, `off`, or `quad`: residuals in twice the working precision
@@ -186,6 +196,8 @@ pub struct PlanArgs {
     pub a: String,
     #[command(flatten)]
     pub ordering: OrderingArgs,
+    #[command(flatten)]
+    pub cache: CacheArgs,
     #[command(flatten)]
     pub machine: MachineArgs,
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tamarack::io::{DenseColumns, ReadOptions, read_matrix, read_permutation, read_vectors};
 use tamarack::models::Model;
-use tamarack::{Error, Method, Ordering, SymmetricCsc};
+use tamarack::{Error, Ordering, SymmetricCsc};
 
 use crate::failure::Failure;
 use crate::progress::Talk;
@@ -61,11 +61,8 @@ pub fn right_sides(path: &Path, n: usize) -> Result<DenseColumns, Failure> {
 
 /// An ordering by name, or from a file.
 pub fn ordering(name: &str, n: usize) -> Result<Ordering, Failure> {
-    if name == "auto" {
-        return Ok(Ordering::Auto);
-    }
-    match name.parse::<Method>() {
-        Ok(method) => Ok(method.into()),
+    match name.parse::<Ordering>() {
+        Ok(ordering) => Ok(ordering),
         Err(_) if Path::new(name).exists() => {
             let permutation = read_permutation(name, n).map_err(Error::from)?;
             Ok(permutation.into())

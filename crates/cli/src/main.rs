@@ -2,6 +2,7 @@
 
 mod args;
 mod atomic;
+mod cache;
 mod commands;
 mod failure;
 mod heap;

@@ -33,6 +33,12 @@ const CASES: &[Case] = &[
     ),
     (
         GOOD,
+        &["solve", "FILE", "--ordering", "best:soon"],
+        1,
+        "best:soon",
+    ),
+    (
+        GOOD,
         &["solve", "FILE", "--refine", "many"],
         1,
         "number of steps",

@@ -59,4 +59,6 @@ pub use tamarack_sparse::{
     Duplicates, ElimIdx, IndexLike, Pattern, Permutation, SymmetricCsc, Triplets, UserIdx, interop,
     io, models,
 };
-pub use tamarack_symbolic::{AmalgamationOptions, Stats, SymbolicFactor, SymbolicOptions};
+pub use tamarack_symbolic::{
+    AmalgamationOptions, Stats, SymbolicFactor, SymbolicOptions, pattern_fingerprint,
+};

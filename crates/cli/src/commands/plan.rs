@@ -7,7 +7,7 @@ use crate::args::PlanArgs;
 use crate::commands::report::{AnalysisReport, MatrixReport, PlaceReport, PlanReport, row};
 use crate::failure::Failure;
 use crate::progress::Talk;
-use crate::{input, machine, out};
+use crate::{cache, input, machine, out};
 
 #[derive(Debug, Serialize)]
 struct Report {
@@ -26,7 +26,12 @@ pub fn run(args: &PlanArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let ordering = input::ordering(&args.ordering.ordering, matrix.n)?;
     let options = machine::options(&args.machine, ordering, talk);
     let activity = talk.spinner("analyzing");
-    let analysis = Analysis::unbudgeted(loaded.matrix.pattern(), &options)?;
+    let (folder, name) = (
+        args.cache.analysis_cache.as_deref(),
+        &args.ordering.ordering,
+    );
+    let pattern = loaded.matrix.pattern();
+    let analysis = cache::analysis(folder, name, pattern, &options, talk, Analysis::unbudgeted)?;
     activity.done();
     let plan = PlanReport::new(analysis.plan());
     let budget_bytes = args.machine.memory.or_else(available_memory_bytes);

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::out::secs;
 use crate::peak::Peak;
 use crate::progress::Talk;
-use crate::{input, interrupt, machine, out, trace};
+use crate::{cache, input, interrupt, machine, out, trace};
 
 #[derive(Debug, Serialize)]
 struct Report {
@@ -80,7 +80,11 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     options.profile = args.profile.is_some();
     let peak = Peak::begin();
     let activity = talk.spinner("analyzing");
-    let analysis = Analysis::new(a.pattern(), &options)?;
+    let (folder, name) = (
+        args.cache.analysis_cache.as_deref(),
+        &args.ordering.ordering,
+    );
+    let analysis = cache::analysis(folder, name, a.pattern(), &options, talk, Analysis::new)?;
     activity.done();
     Peak::reset();
     let (mut factor, factorize_secs) =

@@ -1,0 +1,111 @@
+//! Analyses kept in a folder, one file for each pattern and way to order it.
+//!
+//! A file that is damaged, of another version or for another pattern costs a warning and a new
+//! analysis, which replaces it; files appear whole or not at all, so that several processes may
+//! share the folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tamarack::{Analysis, Device, Error, Options, Ordering, Pattern, pattern_fingerprint};
+
+use crate::atomic;
+use crate::failure::Failure;
+use crate::progress::Talk;
+
+/// The analysis of `pattern`: from the folder where it is there, else new, and then kept there.
+/// Given permutations are not kept: there is nothing to gain. `analyze` makes a new one.
+pub fn analysis(
+    folder: Option<&Path>,
+    name: &str,
+    pattern: &Arc<Pattern>,
+    options: &Options,
+    talk: Talk,
+    analyze: fn(&Arc<Pattern>, &Options) -> Result<Analysis, Error>,
+) -> Result<Analysis, Failure> {
+    let given = matches!(options.ordering, Ordering::Permutation(_));
+    let Some(folder) = folder.filter(|_| !given) else {
+        return Ok(analyze(pattern, options)?);
+    };
+    let path = file(folder, name, pattern);
+    let useless = |why: &dyn std::fmt::Display| {
+        talk.warn(&format!(
+            "analyzing anew, as {} is of no use: {why}",
+            path.display()
+        ));
+    };
+    match std::fs::read(&path) {
+        Ok(bytes) => match intact(&bytes) {
+            None => useless(&"it is damaged"),
+            Some(bytes) => match restored(bytes, pattern, options, analyze) {
+                Err(error @ (Error::Symbolic(_) | Error::OtherPattern { .. })) => useless(&error),
+                outcome => return Ok(outcome?),
+            },
+        },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => useless(&error),
+    }
+    let analysis = analyze(pattern, options)?;
+    let kept = std::fs::create_dir_all(folder)
+        .map_err(|error| atomic::cannot_write(folder, &error))
+        .and_then(|()| {
+            let mut bytes = analysis.to_bytes();
+            let sum = checksum(&bytes);
+            bytes.extend_from_slice(&sum.to_le_bytes());
+            atomic::write_bytes(&path, &bytes)
+        });
+    if let Err(failure) = kept {
+        talk.warn(&format!("the analysis is not kept: {}", failure.message));
+    }
+    Ok(analysis)
+}
+
+/// What stands before the checksum at the end of a file, if that is right.
+fn intact(bytes: &[u8]) -> Option<&[u8]> {
+    let (body, sum) = bytes.split_last_chunk::<8>()?;
+    (checksum(body) == u64::from_le_bytes(*sum)).then_some(body)
+}
+
+/// A sum that a changed bit or a missing end changes.
+fn checksum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let start = 0x6a09_e667_f3bc_c909 ^ bytes.len() as u64;
+    words.iter().chain([&last]).fold(start, |sum, word| {
+        (sum ^ u64::from_le_bytes(*word))
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29)
+    })
+}
+
+/// An analysis from its bytes. One for a GPU takes the order alone from them: its supernodes are
+/// others.
+fn restored(
+    bytes: &[u8],
+    pattern: &Arc<Pattern>,
+    options: &Options,
+    analyze: fn(&Arc<Pattern>, &Options) -> Result<Analysis, Error>,
+) -> Result<Analysis, Error> {
+    if options.device == Device::Cpu {
+        return Analysis::from_bytes(bytes, pattern, options);
+    }
+    let mut host = options.clone();
+    host.device = Device::Cpu;
+    host.memory_bytes = Some(u64::MAX);
+    let saved = Analysis::from_bytes(bytes, pattern, &host)?;
+    let mut options = options.clone();
+    options.ordering = saved.symbolic().permutation().clone().into();
+    analyze(pattern, &options)
+}
+
+/// Where the analysis of `pattern` by the ordering `name` is kept.
+fn file(folder: &Path, name: &str, pattern: &Pattern) -> PathBuf {
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect();
+    let version = env!("CARGO_PKG_VERSION");
+    let pattern = pattern_fingerprint(pattern);
+    folder.join(format!("{pattern:016x}-{name}-{version}.analysis"))
+}
