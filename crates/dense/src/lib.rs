@@ -34,6 +34,6 @@ pub use layout::BlockColumns;
 pub use real::{InstructionSet, Isa, Real};
 pub use steps::{Steps, packed_len};
 pub use substitution::{MAX_RHS, PanelRef, rhs_stride};
-pub use thin::RowsAt;
+pub use thin::{RowsAt, THIN, ThinFront, backward_thin, forward_thin};
 pub use tile::UpdateMode;
 pub use workspace::{Workspace, workspace_bytes};

@@ -55,6 +55,11 @@ pub trait Simd: Copy + 'static {
     unsafe fn vectorize<O: Op>(op: O) -> O::Out;
     /// The first `n <= LANES` lanes.
     unsafe fn mask(n: usize) -> Self::M;
+    /// Numbers `at + rows[i]` for `i < n`, `1 <= n <= LANES`; in the other lanes some of them again.
+    ///
+    /// Never a gather instruction: where the processor is protected against leaks through it, it
+    /// takes longer than loads one by one.
+    unsafe fn collect(at: *const Self::T, rows: *const u32, n: usize) -> Self::V;
     /// Zeros.
     unsafe fn zero() -> Self::V;
     /// `x` in all lanes.

@@ -19,18 +19,14 @@ use std::ops::Range;
 
 use crate::real::with_isa;
 use crate::simd::{Op, Simd};
-use crate::thin::{Backward, Forward, RowsAt, THIN, for_columns};
 use crate::vectors::Strided;
-use crate::{BlockColumns, Isa, Real, prefetch, vector, vectors};
+use crate::{BlockColumns, Isa, Real, vector, vectors};
 
 /// Order of the triangles solved one number after another.
 const STEP: usize = 8;
 
 /// Columns that rows below are updated with at a time, for several right-hand sides.
 const WIDE: usize = 16;
-
-/// Lines of a panel that are asked for ahead: what comes from memory while a panel before it is worked on.
-const PREFETCH: usize = 32;
 
 /// Right-hand sides taken together at most.
 pub const MAX_RHS: usize = 16;
@@ -73,19 +69,6 @@ impl<'a, T: Real> PanelRef<'a, T> {
             values,
             layout,
             isa,
-        }
-    }
-
-    /// Asks for the beginning of the panel, or its end, to come into the caches: panels that lie one
-    /// after another are too short for the processor to notice.
-    #[inline]
-    pub fn prefetch(&self, end: bool) {
-        let len = self.layout.len();
-        let line = 64 / size_of::<T>();
-        let count = len.min(PREFETCH * line);
-        let from = if end { len - count } else { 0 };
-        for at in (from..from + count).step_by(line) {
-            prefetch(&raw const self.values[at]);
         }
     }
 
@@ -163,37 +146,6 @@ impl<'a, T: Real> PanelRef<'a, T> {
         unsafe { self.run(w, stride, Piece::Backward(b..b + 1, end)) }
     }
 
-    /// Whether the front is so thin that [`forward_thin`](Self::forward_thin) and
-    /// [`backward_thin`](Self::backward_thin) are for it, with one right-hand side.
-    #[inline]
-    pub fn is_thin(&self) -> bool {
-        (1..=THIN.min(self.layout.block)).contains(&self.layout.cols)
-    }
-
-    /// Forward substitution with a thin front and one right-hand side: `x` are its pivots, `to` its
-    /// rows below, in two parts (one may be empty), which the products are subtracted from.
-    ///
-    /// # Safety
-    /// The front is thin; `x` is valid for `npiv` numbers and `to` has `nupd` rows, other ones, that
-    /// nobody else uses meanwhile.
-    #[inline]
-    pub unsafe fn forward_thin(&self, x: *mut T, to: [RowsAt<'_, T>; 2]) {
-        debug_assert!(self.is_thin());
-        // SAFETY: the caller's contract.
-        unsafe { with_isa!(self.isa, T, forward_thin(*self, x, to)) }
-    }
-
-    /// Backward substitution with a thin front and one right-hand side; `from` are the rows below.
-    ///
-    /// # Safety
-    /// As [`forward_thin`](Self::forward_thin); the rows below are only read.
-    #[inline]
-    pub unsafe fn backward_thin(&self, x: *mut T, from: RowsAt<'_, T>) {
-        debug_assert!(self.is_thin());
-        // SAFETY: the caller's contract.
-        unsafe { with_isa!(self.isa, T, backward_thin(*self, x, from)) }
-    }
-
     unsafe fn run(&self, w: *mut T, stride: usize, piece: Piece) {
         // SAFETY: the caller's contract.
         unsafe { with_isa!(self.isa, T, run(*self, w, stride, piece)) }
@@ -206,44 +158,6 @@ impl<'a, T: Real> PanelRef<'a, T> {
         let height = l.height(b);
         let at = l.offset(b) + (j - top) * height + (i - top);
         (self.values.as_ptr().wrapping_add(at), height)
-    }
-}
-
-unsafe fn forward_thin<S: Simd>(
-    panel: PanelRef<'_, S::T>,
-    x: *mut S::T,
-    to: [RowsAt<'_, S::T>; 2],
-) {
-    let (l, order) = (panel.values.as_ptr(), panel.layout.rows);
-    // SAFETY: the caller's contract.
-    unsafe {
-        for_columns!(
-            S,
-            panel.layout.cols,
-            Forward {
-                l: l,
-                order: order,
-                x: x,
-                to: to
-            }
-        )
-    }
-}
-
-unsafe fn backward_thin<S: Simd>(panel: PanelRef<'_, S::T>, x: *mut S::T, from: RowsAt<'_, S::T>) {
-    let (l, order) = (panel.values.as_ptr(), panel.layout.rows);
-    // SAFETY: the caller's contract.
-    unsafe {
-        for_columns!(
-            S,
-            panel.layout.cols,
-            Backward {
-                l: l,
-                order: order,
-                x: x,
-                from: from
-            }
-        )
     }
 }
 
@@ -333,7 +247,7 @@ impl<S: Simd> Op for One<'_, S> {
                 }
                 Piece::Columns(b, columns) => {
                     let row = columns_of(&l, b).end;
-                    for (j, n) in pieces(columns, STEP) {
+                    for (j, n) in pieces(columns, STEP).rev() {
                         let (a, m) = (panel.at(b, row, j), l.rows - row);
                         vector::subtract_transposed::<S>(m, n, a, w.add(row), w.add(j));
                     }

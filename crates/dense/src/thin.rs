@@ -1,16 +1,23 @@
-//! Substitution with one right-hand side and a front of at most 8 pivots, without a copy of its rows.
+//! Substitution with one right-hand side through a sequence of fronts of at most 8 pivots each.
 //!
 //! Most fronts of most matrices are this thin, and their work is less than that of bringing their
 //! rows together: so the pivots stay in registers, and the rows below are added to, or read, where
-//! they stand. Cost: an entry of L, a row index and a number of x for 2 flops.
+//! they stand. The fronts of a subtree are gone through by one function, because a call for each
+//! would take as long as its work, and what comes next in memory is asked for meanwhile: panels that
+//! lie one after another are too short for the processor to notice. Cost: an entry of L, a row index
+//! and a number of x for 2 flops.
 
 #![allow(clippy::needless_range_loop)] // indices over register arrays, unrolled
 
-use crate::Real;
+use crate::real::with_isa;
 use crate::simd::{Op, Simd};
+use crate::{Isa, Real};
 
-/// Pivots of a thin front at most.
-pub(crate) const THIN: usize = 8;
+/// Pivots of a thin front at most. Its panel is one block column only if those have as many columns.
+pub const THIN: usize = 8;
+
+/// Bytes that L is asked for ahead: what arrives from memory in about 0.2 µs, twice its latency.
+const AHEAD_BYTES: usize = 2048;
 
 /// Rows `at + rows[i]`, in the order of the rows of a front.
 #[derive(Clone, Copy, Debug)]
@@ -21,127 +28,184 @@ pub struct RowsAt<'a, T> {
     pub rows: &'a [u32],
 }
 
-/// `x ← L11⁻¹ x`, and rows `to` −= L21 x.
-pub(crate) struct Forward<'a, S: Simd, const N: usize> {
-    /// Panel with `N` columns.
-    pub l: *const S::T,
+/// A front of 1 to [`THIN`] pivots and its rows of the right-hand side, in so many parts.
+#[derive(Clone, Copy, Debug)]
+pub struct ThinFront<'a, T, const PARTS: usize> {
+    /// Its panel, one block column: `order × pivots`, column-major.
+    pub l: *const T,
+    /// Columns of the panel, 1 to [`THIN`].
+    pub pivots: usize,
     /// Rows of the panel.
     pub order: usize,
-    pub x: *mut S::T,
-    /// The rows below the pivots, in two parts.
-    pub to: [RowsAt<'a, S::T>; 2],
+    /// The pivots' rows, one after another.
+    pub x: *mut T,
+    /// The `order − pivots` rows below, in the order of the front.
+    pub below: [RowsAt<'a, T>; PARTS],
 }
 
-impl<S: Simd, const N: usize> Op for Forward<'_, S, N> {
-    type Out = ();
-    #[inline(always)]
-    unsafe fn run(self) {
-        let (l, ld) = (self.l, self.order);
-        // SAFETY: the caller vouches for the panel, x and the rows.
-        unsafe {
-            let (mut v, mut inverse) = ([S::T::ZERO; N], [S::T::ZERO; N]);
-            for j in 0..N {
-                v[j] = *self.x.add(j);
-                inverse[j] = S::T::ONE / *l.add(j * (ld + 1));
-            }
-            for j in 0..N {
-                v[j] = v[j] * inverse[j];
-                for i in 0..N {
-                    if i > j {
-                        v[i] = v[i] - *l.add(i + j * ld) * v[j];
-                    }
-                }
-            }
-            let mut xs = [S::zero(); N];
-            for j in 0..N {
-                *self.x.add(j) = v[j];
-                xs[j] = S::splat(v[j]);
-            }
-            let mut below = l.add(N);
-            for RowsAt { at, rows } in self.to {
-                for rows in rows.chunks(S::LANES) {
-                    let mask = S::mask(rows.len());
-                    let mut sum = S::zero();
-                    for j in 0..N {
-                        sum = S::fma(S::load_mask(below.add(j * ld), mask), xs[j], sum);
-                    }
-                    let mut sums = [S::T::ZERO; 16];
-                    S::store(sums.as_mut_ptr(), sum);
-                    for (&row, &sum) in rows.iter().zip(&sums) {
-                        let y = at.add(row as usize);
-                        *y = *y - sum;
-                    }
-                    below = below.add(rows.len());
-                }
-            }
-        }
-    }
+/// Forward substitution, front after front: `x ← L11⁻¹ x`, and rows `below` −= L21 x.
+///
+/// # Safety
+/// Every front that comes names a panel, pivots and rows that are valid while it is worked on, the
+/// next one not having been asked for; nobody else uses the rows meanwhile.
+pub unsafe fn forward_thin<'a, T: Real>(
+    isa: Isa,
+    fronts: impl Iterator<Item = ThinFront<'a, T, 2>>,
+) {
+    // SAFETY: the caller's contract.
+    unsafe { with_isa!(isa, T, forward_all(fronts)) }
 }
 
-/// `x ← L11⁻ᵀ (x − L21ᵀ y)`, y being the rows `from`.
-pub(crate) struct Backward<'a, S: Simd, const N: usize> {
-    pub l: *const S::T,
-    pub order: usize,
-    pub x: *mut S::T,
-    /// The rows below the pivots.
-    pub from: RowsAt<'a, S::T>,
+/// Backward substitution, front after front: `x ← L11⁻ᵀ (x − L21ᵀ y)`, y being the rows `below`.
+///
+/// # Safety
+/// As [`forward_thin`]; the rows below are only read.
+pub unsafe fn backward_thin<'a, T: Real>(
+    isa: Isa,
+    fronts: impl Iterator<Item = ThinFront<'a, T, 1>>,
+) {
+    // SAFETY: the caller's contract.
+    unsafe { with_isa!(isa, T, backward_all(fronts)) }
 }
 
-impl<S: Simd, const N: usize> Op for Backward<'_, S, N> {
-    type Out = ();
-    #[inline(always)]
-    unsafe fn run(self) {
-        let (l, ld) = (self.l, self.order);
-        // SAFETY: as above.
-        unsafe {
-            let mut acc = [S::zero(); N];
-            let mut below = l.add(N);
-            for rows in self.from.rows.chunks(S::LANES) {
-                let mask = S::mask(rows.len());
-                let mut ys = [S::T::ZERO; 16];
-                for (y, &row) in ys.iter_mut().zip(rows) {
-                    *y = *self.from.at.add(row as usize);
-                }
-                let y = S::load(ys.as_ptr());
-                for j in 0..N {
-                    acc[j] = S::fma(S::load_mask(below.add(j * ld), mask), y, acc[j]);
-                }
-                below = below.add(rows.len());
-            }
-            let (mut v, mut inverse) = ([S::T::ZERO; N], [S::T::ZERO; N]);
-            for j in 0..N {
-                v[j] = *self.x.add(j) - S::sum(acc[j]);
-                inverse[j] = S::T::ONE / *l.add(j * (ld + 1));
-            }
-            for step in 0..N {
-                let j = N - 1 - step;
-                v[j] = v[j] * inverse[j];
-                for i in 0..N {
-                    if i < j {
-                        v[i] = v[i] - *l.add(j + i * ld) * v[j];
-                    }
-                }
-            }
-            for j in 0..N {
-                *self.x.add(j) = v[j];
-            }
-        }
-    }
+unsafe fn forward_all<'a, S: Simd>(fronts: impl Iterator<Item = ThinFront<'a, S::T, 2>>) {
+    // SAFETY: the caller's contract.
+    unsafe { S::vectorize(ForwardAll::<S, _>(fronts, std::marker::PhantomData)) }
 }
 
-/// Runs an operation for a number of columns, 1 to [`THIN`].
+unsafe fn backward_all<'a, S: Simd>(fronts: impl Iterator<Item = ThinFront<'a, S::T, 1>>) {
+    // SAFETY: the caller's contract.
+    unsafe { S::vectorize(BackwardAll::<S, _>(fronts, std::marker::PhantomData)) }
+}
+
+struct ForwardAll<S, I>(I, std::marker::PhantomData<S>);
+struct BackwardAll<S, I>(I, std::marker::PhantomData<S>);
+
+/// Calls a function for a number of columns, 1 to [`THIN`].
 macro_rules! for_columns {
-    ($s:ident, $n:expr, $op:ident { $($field:ident: $value:expr),* }) => {
+    ($n:expr, $f:ident($front:expr)) => {
         match $n {
-            1 => $s::vectorize($op::<$s, 1> { $($field: $value),* }),
-            2 => $s::vectorize($op::<$s, 2> { $($field: $value),* }),
-            3 => $s::vectorize($op::<$s, 3> { $($field: $value),* }),
-            4 => $s::vectorize($op::<$s, 4> { $($field: $value),* }),
-            5 => $s::vectorize($op::<$s, 5> { $($field: $value),* }),
-            6 => $s::vectorize($op::<$s, 6> { $($field: $value),* }),
-            7 => $s::vectorize($op::<$s, 7> { $($field: $value),* }),
-            _ => $s::vectorize($op::<$s, 8> { $($field: $value),* }),
+            1 => $f::<S, 1>($front),
+            2 => $f::<S, 2>($front),
+            3 => $f::<S, 3>($front),
+            4 => $f::<S, 4>($front),
+            5 => $f::<S, 5>($front),
+            6 => $f::<S, 6>($front),
+            7 => $f::<S, 7>($front),
+            _ => $f::<S, 8>($front),
         }
     };
 }
-pub(crate) use for_columns;
+
+impl<'a, S: Simd, I: Iterator<Item = ThinFront<'a, S::T, 2>>> Op for ForwardAll<S, I> {
+    type Out = ();
+    #[inline(always)]
+    unsafe fn run(self) {
+        for front in self.0 {
+            debug_assert!((1..=THIN).contains(&front.pivots));
+            // SAFETY: the caller vouches for the front.
+            unsafe { for_columns!(front.pivots, forward(&front)) };
+        }
+    }
+}
+
+impl<'a, S: Simd, I: Iterator<Item = ThinFront<'a, S::T, 1>>> Op for BackwardAll<S, I> {
+    type Out = ();
+    #[inline(always)]
+    unsafe fn run(self) {
+        for front in self.0 {
+            debug_assert!((1..=THIN).contains(&front.pivots));
+            // SAFETY: the caller vouches for the front.
+            unsafe { for_columns!(front.pivots, backward(&front)) };
+        }
+    }
+}
+
+/// # Safety
+/// The front is valid.
+#[inline(always)]
+unsafe fn forward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 2>) {
+    let (l, ld, x) = (front.l, front.order, front.x);
+    let ahead = AHEAD_BYTES / size_of::<S::T>();
+    // SAFETY: the caller vouches for the panel, x and the rows.
+    unsafe {
+        let (mut v, mut inverse) = ([S::T::ZERO; N], [S::T::ZERO; N]);
+        for j in 0..N {
+            v[j] = *x.add(j);
+            inverse[j] = S::T::ONE / *l.add(j * (ld + 1));
+        }
+        for j in 0..N {
+            v[j] = v[j] * inverse[j];
+            for i in 0..N {
+                if i > j {
+                    v[i] = v[i] - *l.add(i + j * ld) * v[j];
+                }
+            }
+        }
+        let mut xs = [S::zero(); N];
+        for j in 0..N {
+            *x.add(j) = v[j];
+            xs[j] = S::splat(v[j]);
+        }
+        let mut below = l.add(N);
+        for RowsAt { at, rows } in front.below {
+            for rows in rows.chunks(S::LANES) {
+                let mask = S::mask(rows.len());
+                let mut sum = S::zero();
+                for j in 0..N {
+                    let column = below.wrapping_add(j * ld);
+                    S::prefetch(column.wrapping_add(ahead));
+                    sum = S::fma(S::load_mask(column, mask), xs[j], sum);
+                }
+                let mut sums = [S::T::ZERO; 16];
+                S::store(sums.as_mut_ptr(), sum);
+                for (&row, &sum) in rows.iter().zip(&sums) {
+                    let y = at.add(row as usize);
+                    *y = *y - sum;
+                }
+                below = below.add(rows.len());
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The front is valid.
+#[inline(always)]
+unsafe fn backward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 1>) {
+    let (l, ld, x) = (front.l, front.order, front.x);
+    let ahead = AHEAD_BYTES / size_of::<S::T>();
+    // SAFETY: as above.
+    unsafe {
+        let mut acc = [S::zero(); N];
+        let mut below = l.add(N);
+        let [RowsAt { at, rows }] = front.below;
+        for rows in rows.chunks(S::LANES) {
+            let mask = S::mask(rows.len());
+            let y = S::collect(at, rows.as_ptr(), rows.len());
+            for j in 0..N {
+                let column = below.wrapping_add(j * ld);
+                S::prefetch(column.wrapping_sub(ahead));
+                acc[j] = S::fma(S::load_mask(column, mask), y, acc[j]);
+            }
+            below = below.add(rows.len());
+        }
+        let (mut v, mut inverse) = ([S::T::ZERO; N], [S::T::ZERO; N]);
+        for j in 0..N {
+            v[j] = *x.add(j) - S::sum(acc[j]);
+            inverse[j] = S::T::ONE / *l.add(j * (ld + 1));
+        }
+        for step in 0..N {
+            let j = N - 1 - step;
+            v[j] = v[j] * inverse[j];
+            for i in 0..N {
+                if i < j {
+                    v[i] = v[i] - *l.add(j + i * ld) * v[j];
+                }
+            }
+        }
+        for j in 0..N {
+            *x.add(j) = v[j];
+        }
+    }
+}

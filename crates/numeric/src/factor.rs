@@ -171,6 +171,12 @@ impl<T: Value> NumericFactor<T> {
         self.arena.get(range.start as usize..range.end as usize)
     }
 
+    /// All panels, each where [`FactorPlan::panel_range`] says, and after them room without meaning.
+    #[inline]
+    pub fn panels(&self) -> &[T] {
+        self.arena.as_slice()
+    }
+
     /// The same panel for the kernels of substitution.
     #[inline]
     pub fn panel_ref(&self, s: usize, isa: Isa) -> PanelRef<'_, T> {

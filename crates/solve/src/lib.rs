@@ -18,6 +18,7 @@ mod residual;
 mod rows;
 mod solver;
 mod substitution;
+mod walk;
 mod workspace;
 
 pub use condition::{condition_estimate, forward_error_bound, log_determinant};

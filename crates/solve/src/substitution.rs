@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use tamarack_dense::{Isa, PanelRef, RowsAt, rhs_stride};
+use tamarack_dense::{Isa, PanelRef, backward_thin, forward_thin, rhs_stride};
 use tamarack_numeric::{Activity, FrontId, NumericFactor, Phase, Span, Team, Value};
 use tamarack_sparse::Scalar;
 use tamarack_symbolic::SymbolicFactor;
@@ -17,6 +17,7 @@ use tamarack_symbolic::SymbolicFactor;
 use crate::error::{SolveError, check_len};
 use crate::plan::{Substitution, Tree};
 use crate::rows;
+use crate::walk::{Downward, Upward};
 use crate::workspace::{Members, SolveWorkspace};
 
 /// Entries of a block column that are worth a task: below, a second thread does not pay.
@@ -65,13 +66,13 @@ pub fn solve<T: Value, X: Scalar>(
 }
 
 /// Both substitutions for a chunk of right-hand sides that stand in the workspace.
-struct Sweep<'a, T> {
-    factor: &'a NumericFactor<T>,
-    symbolic: &'a SymbolicFactor,
-    plan: &'a Substitution,
+pub(crate) struct Sweep<'a, T> {
+    pub factor: &'a NumericFactor<T>,
+    pub symbolic: &'a SymbolicFactor,
+    pub plan: &'a Substitution,
     members: &'a Members<T>,
     /// Right-hand sides in elimination order: row i at `x + i·stride`.
-    x: *mut T,
+    pub x: *mut T,
     /// Accumulators, rows likewise.
     outer: *mut T,
     nrhs: usize,
@@ -157,6 +158,14 @@ impl<'a, T: Value> Sweep<'a, T> {
     fn bring_back<X: Scalar>(&self, user: Shared<X>) {
         let (n, stride, nrhs, x) = (self.plan.n, self.stride, self.nrhs, Shared(self.x));
         let elim_of_user = self.symbolic.permutation().elim_of_user();
+        if stride == 1 {
+            return self.for_rows(|rows| {
+                for (u, &e) in rows.clone().zip(&elim_of_user[rows]) {
+                    // SAFETY: as in `bring_in`.
+                    unsafe { *user.at(u) = X::from_f64(Scalar::to_f64(*x.at(e as usize))) };
+                }
+            });
+        }
         self.for_rows(|rows| {
             for (u, &e) in rows.clone().zip(&elim_of_user[rows]) {
                 let row = x.at(e as usize * stride);
@@ -231,13 +240,22 @@ impl<'a, T: Value> Sweep<'a, T> {
         self.factor.panel_ref(s, self.isa)
     }
 
+    /// Where the panel of supernode `s` begins.
+    #[inline(always)]
+    pub fn panel_at(&self, s: usize) -> *const T {
+        let from = self.factor.plan().panel_start(s) as usize;
+        self.factor.panels().as_ptr().wrapping_add(from)
+    }
+
     /// Row `i` of the right-hand sides.
-    fn row(&self, i: usize) -> *mut T {
+    #[inline(always)]
+    pub fn row(&self, i: usize) -> *mut T {
         self.x.wrapping_add(i * self.stride)
     }
 
     /// Row `i` of a subtree's accumulator.
-    fn outer_row(&self, tree: &Tree, i: usize) -> *mut T {
+    #[inline(always)]
+    pub fn outer_row(&self, tree: &Tree, i: usize) -> *mut T {
         self.outer.wrapping_add((tree.outer + i) * self.stride)
     }
 
@@ -247,17 +265,15 @@ impl<'a, T: Value> Sweep<'a, T> {
         let rows = self.plan.outer_range(self.symbolic, tree).len();
         // SAFETY: these rows of the accumulator belong to this subtree.
         unsafe { std::ptr::write_bytes(self.outer_row(tree, 0), 0, rows * self.stride) };
-        let mut panel = self.panel(tree.first as usize);
+        if self.stride == 1 {
+            // SAFETY: the caller's promise; the plan's rows are inside the workspace.
+            return unsafe { forward_thin(self.isa, Upward::new(self, tree, member)) };
+        }
         for s in tree.first as usize..=tree.root as usize {
-            let this = panel;
-            if s < tree.root as usize {
-                panel = self.panel(s + 1);
-                panel.prefetch(false);
-            }
             // A sum front has no part in L.
-            if this.layout().cols > 0 {
+            if self.symbolic.npiv(s) > 0 {
                 // SAFETY: the caller's promise.
-                unsafe { self.forward_front(s, this, tree, member) };
+                unsafe { self.forward_front(s, tree, member) };
             }
         }
     }
@@ -265,16 +281,14 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// # Safety
     /// Nobody else works on this subtree, and the rows above it are final.
     unsafe fn backward_tree(&self, tree: &Tree, member: usize) {
-        let mut panel = self.panel(tree.root as usize);
+        if self.stride == 1 {
+            // SAFETY: the caller's promise; the plan's rows are inside the workspace.
+            return unsafe { backward_thin(self.isa, Downward::new(self, tree, member)) };
+        }
         for s in (tree.first as usize..=tree.root as usize).rev() {
-            let this = panel;
-            if s > tree.first as usize {
-                panel = self.panel(s - 1);
-                panel.prefetch(true);
-            }
-            if this.layout().cols > 0 {
+            if self.symbolic.npiv(s) > 0 {
                 // SAFETY: the caller's promise.
-                unsafe { self.backward_front(s, this, member) };
+                unsafe { self.backward_front(s, member) };
             }
         }
     }
@@ -283,25 +297,15 @@ impl<'a, T: Value> Sweep<'a, T> {
     ///
     /// # Safety
     /// Nobody else works on this subtree.
-    unsafe fn forward_front(&self, s: usize, panel: PanelRef<'_, T>, tree: &Tree, member: usize) {
+    #[inline(never)]
+    pub unsafe fn forward_front(&self, s: usize, tree: &Tree, member: usize) {
+        let panel = self.panel(s);
         let (outer, rows) = (self.plan.outer(s), self.symbolic.rows(s));
         let (inside, _) = rows.split_at(rows.len() - outer.len());
         let x = self.row(self.symbolic.columns(s).start);
         // SAFETY: the space is this member's and holds the largest front; the plan's rows are
         // inside the workspace.
         unsafe {
-            if self.stride == 1 && panel.is_thin() {
-                let (at, outer_at) = (self.x, self.outer_row(tree, 0));
-                let (rows, outer) = (inside, outer);
-                let to = [
-                    RowsAt { at, rows },
-                    RowsAt {
-                        at: outer_at,
-                        rows: outer,
-                    },
-                ];
-                return panel.forward_thin(x, to);
-            }
             let w = self.members.front(member);
             let npiv = self.begin_forward(s, w);
             panel.forward(w, self.stride);
@@ -388,14 +392,12 @@ impl<'a, T: Value> Sweep<'a, T> {
     ///
     /// # Safety
     /// Nobody else works on this subtree, and the rows above are final.
-    unsafe fn backward_front(&self, s: usize, panel: PanelRef<'_, T>, member: usize) {
+    #[inline(never)]
+    pub unsafe fn backward_front(&self, s: usize, member: usize) {
+        let panel = self.panel(s);
         let x = self.row(self.symbolic.columns(s).start);
         // SAFETY: the space is this member's and holds the largest front.
         unsafe {
-            if self.stride == 1 && panel.is_thin() {
-                let (at, rows) = (self.x, self.symbolic.rows(s));
-                return panel.backward_thin(x, RowsAt { at, rows });
-            }
             let w = self.members.front(member);
             let npiv = self.begin_backward(s, w);
             panel.backward(w, self.stride);

@@ -16,7 +16,7 @@ static MASKS_32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 
 macro_rules! avx2 {
     ($t:ident, $v:ty, $lanes:expr, $masks:ident, $zero:ident, $set1:ident, $loadu:ident,
      $maskload:ident, $storeu:ident, $maskstore:ident, $fma:ident, $fnma:ident, $add:ident,
-     $sub:ident, $mul:ident, $div:ident, $sqrt:ident) => {
+     $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $setr:ident, [$($k:expr),*]) => {
         #[allow(clippy::undocumented_unsafe_blocks)] // every function passes on Simd's contract
         impl Simd for Avx2<$t> {
             type T = $t;
@@ -38,6 +38,14 @@ macro_rules! avx2 {
             #[inline(always)]
             unsafe fn mask(n: usize) -> __m256i {
                 unsafe { _mm256_loadu_si256($masks.as_ptr().add($lanes - n).cast()) }
+            }
+            #[inline(always)]
+            unsafe fn collect(at: *const $t, rows: *const u32, n: usize) -> $v {
+                let number = |i: usize| unsafe {
+                    let row = *rows.add(if i < n { i } else { n - 1 });
+                    *at.add(row as usize)
+                };
+                unsafe { $setr($(number($k)),*) }
             }
             #[inline(always)]
             unsafe fn zero() -> $v {
@@ -140,7 +148,9 @@ avx2!(
     _mm256_sub_pd,
     _mm256_mul_pd,
     _mm256_div_pd,
-    _mm256_sqrt_pd
+    _mm256_sqrt_pd,
+    _mm256_setr_pd,
+    [0, 1, 2, 3]
 );
 avx2!(
     f32,
@@ -159,5 +169,7 @@ avx2!(
     _mm256_sub_ps,
     _mm256_mul_ps,
     _mm256_div_ps,
-    _mm256_sqrt_ps
+    _mm256_sqrt_ps,
+    _mm256_setr_ps,
+    [0, 1, 2, 3, 4, 5, 6, 7]
 );

@@ -12,7 +12,7 @@ pub struct Avx512<T>(PhantomData<T>);
 macro_rules! avx512 {
     ($t:ident, $v:ty, $m:ty, $lanes:expr, $index:ident, $set1i:ident, $zero:ident, $set1:ident,
      $permute:ident, $first:ident, $loadu:ident, $maskz_loadu:ident, $storeu:ident, $mask_storeu:ident,
-     $fma:ident, $fnma:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident) => {
+     $fma:ident, $fnma:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $setr:ident, [$($k:expr),*]) => {
         #[allow(clippy::undocumented_unsafe_blocks)] // every function passes on Simd's contract
         impl Simd for Avx512<$t> {
             type T = $t;
@@ -34,6 +34,14 @@ macro_rules! avx512 {
             #[inline(always)]
             unsafe fn mask(n: usize) -> $m {
                 ((1u32 << n) - 1) as $m
+            }
+            #[inline(always)]
+            unsafe fn collect(at: *const $t, rows: *const u32, n: usize) -> $v {
+                let number = |i: usize| unsafe {
+                    let row = *rows.add(if i < n { i } else { n - 1 });
+                    *at.add(row as usize)
+                };
+                unsafe { $setr($(number($k)),*) }
             }
             #[inline(always)]
             unsafe fn zero() -> $v {
@@ -134,7 +142,9 @@ avx512!(
     _mm512_sub_pd,
     _mm512_mul_pd,
     _mm512_div_pd,
-    _mm512_sqrt_pd
+    _mm512_sqrt_pd,
+    _mm512_setr_pd,
+    [0, 1, 2, 3, 4, 5, 6, 7]
 );
 avx512!(
     f32,
@@ -157,5 +167,7 @@ avx512!(
     _mm512_sub_ps,
     _mm512_mul_ps,
     _mm512_div_ps,
-    _mm512_sqrt_ps
+    _mm512_sqrt_ps,
+    _mm512_setr_ps,
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
 );

@@ -62,6 +62,10 @@ impl<T: Real> Simd for Portable<T> {
         n
     }
     #[inline(always)]
+    unsafe fn collect(at: *const T, rows: *const u32, n: usize) -> [T; LANES] {
+        std::array::from_fn(|i| unsafe { *at.add(*rows.add(i.min(n - 1)) as usize) })
+    }
+    #[inline(always)]
     unsafe fn zero() -> [T; LANES] {
         [T::ZERO; LANES]
     }

@@ -1,0 +1,132 @@
+//! The fronts of a subtree in the order of a substitution with one right-hand side.
+//!
+//! Thin fronts are handed out one after another to the kernel that goes through them
+//! ([`forward_thin`](tamarack_dense::forward_thin)); the others are done on the way from one to the
+//! next. Cost of a front: a few numbers from arrays that are read in order.
+
+use tamarack_dense::{RowsAt, THIN, ThinFront};
+use tamarack_numeric::Value;
+
+use crate::plan::Tree;
+use crate::substitution::Sweep;
+
+/// Fronts of a subtree from the first to the root.
+pub(crate) struct Upward<'a, T> {
+    sweep: &'a Sweep<'a, T>,
+    tree: &'a Tree,
+    member: usize,
+    /// The supernode to come.
+    next: usize,
+    /// Pivots of a thin front at most.
+    thin: usize,
+}
+
+/// The same from the root to the first.
+pub(crate) struct Downward<'a, T> {
+    sweep: &'a Sweep<'a, T>,
+    tree: &'a Tree,
+    member: usize,
+    /// One past the supernode to come.
+    next: usize,
+    thin: usize,
+}
+
+impl<'a, T: Value> Upward<'a, T> {
+    /// # Safety
+    /// While fronts are handed out, nobody else works on this subtree, and the member's space is this
+    /// walk's alone.
+    pub unsafe fn new(sweep: &'a Sweep<'a, T>, tree: &'a Tree, member: usize) -> Self {
+        Self {
+            sweep,
+            tree,
+            member,
+            next: tree.first as usize,
+            thin: THIN.min(sweep.factor.plan().block()),
+        }
+    }
+}
+
+impl<'a, T: Value> Iterator for Upward<'a, T> {
+    type Item = ThinFront<'a, T, 2>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        let sweep = self.sweep;
+        loop {
+            let s = self.next;
+            if s > self.tree.root as usize {
+                return None;
+            }
+            self.next += 1;
+            let columns = sweep.symbolic.columns(s);
+            if columns.len() > self.thin {
+                // SAFETY: the promise of whoever made this walk.
+                unsafe { sweep.forward_front(s, self.tree, self.member) };
+            } else if !columns.is_empty() {
+                let (rows, outer) = (sweep.symbolic.rows(s), sweep.plan.outer(s));
+                let (inside, _) = rows.split_at(rows.len() - outer.len());
+                return Some(ThinFront {
+                    l: sweep.panel_at(s),
+                    pivots: columns.len(),
+                    order: columns.len() + rows.len(),
+                    x: sweep.row(columns.start),
+                    below: [
+                        RowsAt {
+                            at: sweep.x,
+                            rows: inside,
+                        },
+                        RowsAt {
+                            at: sweep.outer_row(self.tree, 0),
+                            rows: outer,
+                        },
+                    ],
+                });
+            }
+            // A sum front has no part in L.
+        }
+    }
+}
+
+impl<'a, T: Value> Downward<'a, T> {
+    /// # Safety
+    /// As [`Upward::new`]; and the rows above the subtree are final.
+    pub unsafe fn new(sweep: &'a Sweep<'a, T>, tree: &'a Tree, member: usize) -> Self {
+        Self {
+            sweep,
+            tree,
+            member,
+            next: tree.root as usize + 1,
+            thin: THIN.min(sweep.factor.plan().block()),
+        }
+    }
+}
+
+impl<'a, T: Value> Iterator for Downward<'a, T> {
+    type Item = ThinFront<'a, T, 1>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        let sweep = self.sweep;
+        loop {
+            if self.next <= self.tree.first as usize {
+                return None;
+            }
+            self.next -= 1;
+            let s = self.next;
+            let columns = sweep.symbolic.columns(s);
+            if columns.len() > self.thin {
+                // SAFETY: the promise of whoever made this walk.
+                unsafe { sweep.backward_front(s, self.member) };
+            } else if !columns.is_empty() {
+                let rows = sweep.symbolic.rows(s);
+                return Some(ThinFront {
+                    l: sweep.panel_at(s),
+                    pivots: columns.len(),
+                    order: columns.len() + rows.len(),
+                    x: sweep.row(columns.start),
+                    below: [RowsAt { at: sweep.x, rows }],
+                });
+            }
+        }
+    }
+}
