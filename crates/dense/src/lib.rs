@@ -20,6 +20,7 @@ mod steps;
 mod substitution;
 mod thin;
 mod tile;
+mod tiny;
 mod vector;
 mod vectors;
 mod workspace;

@@ -16,6 +16,12 @@ use crate::value::Value;
 /// order of elimination.
 const AHEAD: usize = 24;
 
+/// Size of A's values up to which they are not asked for ahead: half of a second-level cache.
+const NEAR_BYTES: usize = 1 << 19;
+
+/// Rows of an update matrix up to which it is added number by number: finding runs takes longer.
+const FEW_ROWS: usize = 8;
+
 /// Fronts of at least this order are assembled by all members.
 const SHARED_ASSEMBLY: usize = 512;
 
@@ -96,6 +102,7 @@ impl<T: Value> Execution<'_, T> {
         let pivots = from.min(npiv)..to.min(npiv);
         let update = from.saturating_sub(npiv)..to.saturating_sub(npiv);
         let isa = Isa::detect();
+        let whole = from == 0 && to == front.panel.layout.rows;
         let mut added = 0;
         // SAFETY: the caller's promise, and the entry map belongs to these values.
         unsafe {
@@ -119,8 +126,18 @@ impl<T: Value> Execution<'_, T> {
             for &child in self.symbolic.children(s) {
                 let child = child as usize;
                 let relative = self.symbolic.relative(child);
+                if whole && relative.len() <= FEW_ROWS.min(front.panel.layout.block) {
+                    let update = self.memory.update(child, member);
+                    add_few(&update, relative, front);
+                    added += relative.len() * (relative.len() + 1) / 2;
+                    continue;
+                }
                 let position = |column: usize| relative.partition_point(|&r| (r as usize) < column);
-                let columns = position(from)..position(to);
+                let columns = if whole {
+                    0..relative.len()
+                } else {
+                    position(from)..position(to)
+                };
                 if !columns.is_empty() {
                     let below = |from: usize| (relative.len() - from) * (relative.len() - from + 1);
                     added += (below(columns.start) - below(columns.end)) / 2;
@@ -142,6 +159,29 @@ impl<T: Value> Execution<'_, T> {
     }
 }
 
+/// Adds the whole update matrix of a child with few rows, number by number.
+///
+/// # Safety
+/// As for [`Execution::assemble_columns`].
+#[inline(always)]
+unsafe fn add_few<T: Value>(update: &Packed<T>, relative: &[u32], front: &Front<T>) {
+    let npiv = front.npiv();
+    let mut from = update.data.cast_const();
+    for (j, &column) in relative.iter().enumerate() {
+        let column = column as usize;
+        let to = match column.checked_sub(npiv) {
+            None => front.panel.column(column),
+            Some(column) => front.update.column(column).wrapping_sub(npiv),
+        };
+        for (i, &row) in relative.iter().enumerate().skip(j) {
+            // SAFETY: the matrix is one block column of these rows, and their places in the front
+            // are at or below its diagonal.
+            unsafe { *to.wrapping_add(row as usize) += *from.add(i) };
+        }
+        from = from.wrapping_add(relative.len());
+    }
+}
+
 /// Adds the entries of A that fall into pivot columns `columns` (counted in the front) of
 /// supernode `s`, and `shift` to their diagonal.
 ///
@@ -156,15 +196,25 @@ unsafe fn add_entries<T: Value>(
     columns: Range<usize>,
 ) {
     let first = symbolic.columns(s).start;
+    // What fits into the caches needs no asking.
+    let far = size_of_val(values) > NEAR_BYTES;
     let mut ahead = symbolic.sources_from(first + columns.start).skip(AHEAD);
     for j in columns {
         let column = panel.column(j);
-        for (src, row) in symbolic.entries(first + j).iter() {
-            if let Some(next) = ahead.next() {
-                prefetch(values.as_ptr().wrapping_add(next as usize));
-            }
+        let add = |(src, row): (u64, u32)| {
             // SAFETY: the entry map holds positions inside the panel, at or below the diagonal.
             unsafe { *column.wrapping_add(row as usize) += values[src as usize] };
+        };
+        let entries = symbolic.entries(first + j).iter();
+        if far {
+            entries.for_each(|entry| {
+                if let Some(next) = ahead.next() {
+                    prefetch(values.as_ptr().wrapping_add(next as usize));
+                }
+                add(entry);
+            });
+        } else {
+            entries.for_each(add);
         }
         // SAFETY: the diagonal entry is inside the panel.
         unsafe { *column.wrapping_add(j) += shift };

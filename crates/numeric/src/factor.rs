@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tamarack_dense::{Isa, PanelRef};
 use tamarack_plan::FactorPlan;
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
-use tamarack_store::Arena;
+use tamarack_store::{Arena, return_freed_memory};
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::control::{Control, Meter};
@@ -52,6 +52,9 @@ pub struct NumericFactor<T> {
     new_arena: bool,
 }
 
+/// Bytes of a factor from which on memory that was freed before is given back first.
+const LARGE_BYTES: u64 = 1 << 26;
+
 impl<T: Value> NumericFactor<T> {
     /// Factorizes `a` as planned.
     ///
@@ -72,6 +75,9 @@ impl<T: Value> NumericFactor<T> {
         let symbolic = plan.symbolic();
         if symbolic.pattern_fingerprint() != tamarack_symbolic::pattern_fingerprint(a.pattern()) {
             return Err(other_pattern(symbolic, a.pattern()));
+        }
+        if plan.memory().factor_bytes >= LARGE_BYTES {
+            return_freed_memory();
         }
         let mut factor = Self {
             arena: Arena::new(plan.arena_len())?,

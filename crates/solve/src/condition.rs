@@ -31,10 +31,11 @@ pub fn forward_error_bound(
 ) -> Result<f64, SolveError> {
     check_len("b", b.len(), a.n(), 1)?;
     check_len("x", x.len(), a.n(), 1)?;
-    let matrix = Measured::new(a);
+    let team = inverse.team();
     let mut residual = Residual::default();
+    let matrix = Measured::new(a, team.as_deref(), &mut residual);
     matrix.errors(&mut residual, x, b, ResidualPrecision::Double);
-    let rounding = (matrix.most_entries + 1) as f64 * f64::EPSILON;
+    let rounding = (matrix.norms.most_entries + 1) as f64 * f64::EPSILON;
     let weights: Vec<f64> = residual
         .r
         .iter()

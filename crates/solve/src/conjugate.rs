@@ -76,7 +76,7 @@ fn inner_solve(
     let target = INNER * norm(right);
     while *taken < MAX_STEPS && norm(&r) > target && rz > 0.0 {
         *taken += 1;
-        matrix.a.matvec(&p, &mut ap);
+        matrix.tiles.a.matvec(&p, &mut ap);
         let curvature = dot(&p, &ap);
         if !(curvature > 0.0) {
             break;

@@ -1,5 +1,9 @@
 //! A factor as an approximate inverse in double precision, whatever its own precision and scaling.
 
+use std::sync::Arc;
+
+use tamarack_numeric::Team;
+
 use crate::error::SolveError;
 use crate::residual::norm;
 
@@ -10,17 +14,30 @@ pub trait Inverse {
     /// # Errors
     /// A length other than `n × nrhs`, or a stale factor.
     fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError>;
+
+    /// The threads that work on it, if any: they compute residuals, too.
+    fn team(&self) -> Option<Arc<Team>> {
+        None
+    }
 }
 
 impl<I: Inverse + ?Sized> Inverse for &mut I {
     fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
         (**self).apply(x, nrhs)
     }
+
+    fn team(&self) -> Option<Arc<Team>> {
+        (**self).team()
+    }
 }
 
 impl<I: Inverse + ?Sized> Inverse for Box<I> {
     fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
         (**self).apply(x, nrhs)
+    }
+
+    fn team(&self) -> Option<Arc<Team>> {
+        (**self).team()
     }
 }
 
@@ -33,6 +50,10 @@ pub struct Scaled<'a, I: ?Sized> {
 }
 
 impl<I: Inverse + ?Sized> Inverse for Scaled<'_, I> {
+    fn team(&self) -> Option<Arc<Team>> {
+        self.inverse.team()
+    }
+
     fn apply(&mut self, x: &mut [f64], _: usize) -> Result<(), SolveError> {
         // A power of two brings each column into the range of single precision, without rounding.
         let (scale, mut units) = (self.scale, [1.0; 64]);

@@ -18,6 +18,7 @@ mod residual;
 mod rows;
 mod solver;
 mod substitution;
+mod tiles;
 mod walk;
 mod workspace;
 

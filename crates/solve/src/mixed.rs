@@ -188,7 +188,8 @@ impl MixedFactor {
                 outcome: Outcome::Refined,
             });
         }
-        let (matrix, n) = (Measured::new(a), a.n());
+        let (team, n) = (single.team(), a.n());
+        let matrix = Measured::new(a, team.as_deref(), &mut workspace.residual);
         let mut steps = 0;
         for (c, column) in report.columns.iter_mut().enumerate() {
             if !(column.componentwise_backward_error <= GOOD) {

@@ -3,11 +3,13 @@
 //! Arioli, Demmel, Duff 1989, with the stopping rule of LAPACK's `porfs`: go on while the error is
 //! above the rounding unit and a step at least halves it. The best answer is kept.
 
+use tamarack_numeric::Team;
 use tamarack_sparse::SymmetricCsc;
 
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
-use crate::residual::{Residual, ResidualPrecision, most_entries};
+use crate::residual::{Norms, Residual, ResidualPrecision, largest};
+use crate::tiles::Tiles;
 
 /// How answers are refined.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,17 +63,13 @@ impl RefineReport {
 
     /// Worst normwise backward error; NaN where one is.
     pub fn normwise_backward_error(&self) -> f64 {
-        worst(self.columns.iter().map(|c| c.normwise_backward_error))
+        largest(self.columns.iter().map(|c| c.normwise_backward_error))
     }
 
     /// Worst componentwise backward error; NaN where one is.
     pub fn componentwise_backward_error(&self) -> f64 {
-        worst(self.columns.iter().map(|c| c.componentwise_backward_error))
+        largest(self.columns.iter().map(|c| c.componentwise_backward_error))
     }
-}
-
-fn worst(errors: impl Iterator<Item = f64>) -> f64 {
-    errors.fold(0.0, |w, e| if e <= w { w } else { e })
 }
 
 /// Vectors of a refinement, kept from one to the next.
@@ -87,21 +85,19 @@ pub struct RefineWorkspace {
 /// A matrix with what measuring errors needs to know of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured<'a> {
-    pub a: &'a SymmetricCsc<f64>,
-    pub norm: f64,
-    pub most_entries: usize,
+    pub tiles: Tiles<'a>,
+    pub norms: Norms,
 }
 
 impl<'a> Measured<'a> {
-    pub fn new(a: &'a SymmetricCsc<f64>) -> Self {
-        Self {
-            a,
-            norm: a.norm_inf(),
-            most_entries: most_entries(a),
-        }
+    /// Measures a matrix with the help of `team`; overwrites the residual.
+    pub fn new(a: &'a SymmetricCsc<f64>, team: Option<&'a Team>, residual: &mut Residual) -> Self {
+        let tiles = Tiles::new(a, team);
+        let norms = residual.measure(&tiles);
+        Self { tiles, norms }
     }
 
-    /// Residual and errors of one column.
+    /// Residual and errors of one column, normwise and componentwise.
     pub fn errors(
         &self,
         residual: &mut Residual,
@@ -109,11 +105,8 @@ impl<'a> Measured<'a> {
         b: &[f64],
         precision: ResidualPrecision,
     ) -> (f64, f64) {
-        residual.compute(self.a, x, b, precision);
-        (
-            residual.normwise(self.norm, x, b),
-            residual.componentwise(self.most_entries),
-        )
+        residual.compute(&self.tiles, x, b, precision);
+        residual.errors(&self.tiles, &self.norms, x, b)
     }
 }
 
@@ -133,10 +126,12 @@ pub fn refine(
 ) -> Result<RefineReport, SolveError> {
     check_len("b", b.len(), a.n(), nrhs)?;
     check_len("x", x.len(), a.n(), nrhs)?;
-    refine_measured(&Measured::new(a), inverse, b, x, nrhs, options, workspace)
+    let team = inverse.team();
+    let matrix = Measured::new(a, team.as_deref(), &mut workspace.residual);
+    refine_measured(&matrix, inverse, b, x, nrhs, options, workspace)
 }
 
-pub(crate) fn refine_measured(
+fn refine_measured(
     matrix: &Measured<'_>,
     inverse: &mut impl Inverse,
     b: &[f64],
@@ -145,7 +140,7 @@ pub(crate) fn refine_measured(
     options: &RefineOptions,
     workspace: &mut RefineWorkspace,
 ) -> Result<RefineReport, SolveError> {
-    let n = matrix.a.n();
+    let n = matrix.tiles.a.n();
     let RefineWorkspace {
         residual,
         correction,

@@ -219,6 +219,10 @@ impl<T: Rounded> Inverse for HostSolver<T> {
             .apply(x, nrhs),
         }
     }
+
+    fn team(&self) -> Option<Arc<Team>> {
+        Some(self.factor.team().clone())
+    }
 }
 
 impl<T: Rounded> Solver for HostSolver<T> {

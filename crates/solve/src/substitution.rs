@@ -441,7 +441,7 @@ impl<'a, T: Value> Sweep<'a, T> {
 }
 
 /// A pointer that tasks share.
-struct Shared<T>(*mut T);
+pub(crate) struct Shared<T>(pub *mut T);
 
 impl<T> Clone for Shared<T> {
     fn clone(&self) -> Self {
@@ -456,7 +456,7 @@ unsafe impl<T: Send> Sync for Shared<T> {}
 unsafe impl<T: Send> Send for Shared<T> {}
 
 impl<T> Shared<T> {
-    fn at(self, offset: usize) -> *mut T {
+    pub fn at(self, offset: usize) -> *mut T {
         self.0.wrapping_add(offset)
     }
 }

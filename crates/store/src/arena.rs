@@ -31,14 +31,26 @@ pub enum StoreError {
     },
 }
 
-/// A fixed block of numbers, zero at first, aligned to a page, never moved.
+/// Bytes up to which a block comes from the program's own heap: memory that was used before costs
+/// less than a page of the operating system, and small systems are solved in a millisecond.
+const SMALL_BYTES: usize = 1 << 20;
+
+/// A fixed block of numbers, zero at first, never moved.
 ///
-/// Pages are taken when first touched, so whoever fills a part first pays for it, on its own core.
+/// Pages of a large block are taken when first touched, so whoever fills a part first pays for it, on
+/// its own core.
 #[derive(Debug)]
 pub struct Arena<T> {
-    map: Option<MmapMut>,
+    place: Place,
     len: usize,
     element: PhantomData<T>,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// Words, aligned for both number types.
+    Heap(Vec<u64>),
+    Map(MmapMut),
 }
 
 impl<T: Element> Arena<T> {
@@ -48,10 +60,10 @@ impl<T: Element> Arena<T> {
         let refused = |source| StoreError::Memory { bytes, source };
         let size =
             usize::try_from(bytes).map_err(|_| refused(std::io::ErrorKind::OutOfMemory.into()))?;
-        if size == 0 {
+        if size <= SMALL_BYTES {
             return Ok(Self {
-                map: None,
-                len: 0,
+                place: Place::Heap(vec![0; size.div_ceil(size_of::<u64>())]),
+                len: len as usize,
                 element: PhantomData,
             });
         }
@@ -63,7 +75,7 @@ impl<T: Element> Arena<T> {
             let _ = error;
         }
         Ok(Self {
-            map: Some(map),
+            place: Place::Map(map),
             len: len as usize,
             element: PhantomData,
         })
@@ -94,23 +106,22 @@ impl<T: Element> Arena<T> {
 
     /// All numbers.
     pub fn as_slice(&self) -> &[T] {
-        match &self.map {
-            None => &[],
-            // SAFETY: the map holds `len` numbers, is aligned to a page, and any bits are a value.
-            Some(map) => unsafe { std::slice::from_raw_parts(map.as_ptr().cast(), self.len) },
-        }
+        let first: *const T = match &self.place {
+            Place::Heap(words) => words.as_ptr().cast(),
+            Place::Map(map) => map.as_ptr().cast(),
+        };
+        // SAFETY: there is room for `len` numbers, aligned to 8 bytes, and any bits are a value.
+        unsafe { std::slice::from_raw_parts(first, self.len) }
     }
 
     /// All numbers, for writing.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
-        match &mut self.map {
-            None => &mut [],
-            Some(map) => {
-                let first = map.as_mut_ptr().cast();
-                // SAFETY: as in `as_slice`; the exclusive borrow of `self` makes it the only one.
-                unsafe { std::slice::from_raw_parts_mut(first, self.len) }
-            }
-        }
+        let first: *mut T = match &mut self.place {
+            Place::Heap(words) => words.as_mut_ptr().cast(),
+            Place::Map(map) => map.as_mut_ptr().cast(),
+        };
+        // SAFETY: as in `as_slice`; the exclusive borrow of `self` makes it the only one.
+        unsafe { std::slice::from_raw_parts_mut(first, self.len) }
     }
 }
 
@@ -120,11 +131,14 @@ mod tests {
 
     #[test]
     fn holds_numbers() {
-        let mut a = Arena::<f64>::new(1000).unwrap();
-        assert!(a.as_slice().iter().all(|&x| x == 0.0));
-        a.as_mut_slice()[999] = 2.0;
-        assert_eq!(a.get(998..1000), &[0.0, 2.0]);
-        assert_eq!((a.len(), a.bytes()), (1000, 8000));
+        for len in [1000, 1 << 17, (1 << 17) + 1] {
+            let mut a = Arena::<f64>::new(len as u64).unwrap();
+            assert!(a.as_slice().iter().all(|&x| x == 0.0));
+            a.as_mut_slice()[len - 1] = 2.0;
+            assert_eq!(a.get(len - 2..len), &[0.0, 2.0]);
+            assert_eq!((a.len(), a.bytes()), (len, 8 * len as u64));
+        }
+        assert_eq!(Arena::<f32>::new(3).unwrap().as_slice(), &[0.0; 3]);
     }
 
     #[test]

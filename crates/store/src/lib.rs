@@ -4,5 +4,7 @@
 //! system once, with huge pages where they are offered, and handed out by offset as the plan says.
 
 mod arena;
+mod freed;
 
 pub use arena::{Arena, Element, StoreError};
+pub use freed::return_freed_memory;

@@ -39,12 +39,17 @@ impl Merged {
         let mut zeros = vec![0u64; ns];
         let (ptr, children) = child_lists(&forest.parent);
         let mut queue: Vec<(f64, u32)> = Vec::new();
+        let secs = |npiv: u32, nupd: u32| options.predicted_secs(npiv, nupd);
+        // Predicted seconds of each, as far as it has grown.
+        let mut alone: Vec<f64> = (0..ns)
+            .map(|s| secs(forest.npiv(s), forest.nupd[s]))
+            .collect();
         for p in 0..ns {
             let up = forest.nupd[p];
             queue.clear();
             for &c in &children[ptr[p]..ptr[p + 1]] {
-                let child = (merged.npiv[c as usize], forest.nupd[c as usize]);
-                let gain = options.gain(child, (merged.npiv[p], up));
+                let together = secs(merged.npiv[c as usize] + merged.npiv[p], up);
+                let gain = alone[c as usize] + alone[p] - together;
                 if gain > 0.0 {
                     queue.push((gain, c));
                 }
@@ -54,13 +59,15 @@ impl Merged {
                 let c = c as usize;
                 let (child, this) = ((merged.npiv[c], forest.nupd[c]), (merged.npiv[p], up));
                 let total = zeros[p] + zeros[c] + added_zeros(child, this);
-                let stored = trapezoid(child.0 + this.0, up);
-                if options.gain(child, this) > 0.0
-                    && options.allows(child.0 + this.0, total, stored)
-                {
-                    zeros[p] = total;
-                    merged.npiv[p] += child.0;
-                    merged.into[c] = p as u32;
+                let npiv = child.0 + this.0;
+                if options.allows(npiv, total, trapezoid(npiv, up)) {
+                    let together = secs(npiv, up);
+                    if alone[c] + alone[p] - together > 0.0 {
+                        zeros[p] = total;
+                        merged.npiv[p] = npiv;
+                        merged.into[c] = p as u32;
+                        alone[p] = together;
+                    }
                 }
             }
         }
@@ -79,12 +86,6 @@ impl Merged {
 }
 
 impl AmalgamationOptions {
-    /// Seconds saved by merging a child into its parent, each `(npiv, nupd)`.
-    fn gain(&self, child: (u32, u32), parent: (u32, u32)) -> f64 {
-        let apart = self.predicted_secs(child.0, child.1) + self.predicted_secs(parent.0, parent.1);
-        apart - self.predicted_secs(child.0 + parent.0, parent.1)
-    }
-
     /// Predicted seconds of a front of `npiv` pivots and `nupd` rows below.
     pub fn predicted_secs(&self, npiv: u32, nupd: u32) -> f64 {
         let (k, u) = (f64::from(npiv), f64::from(nupd));

@@ -83,7 +83,7 @@ impl<'a> Entries<'a> {
         let high = self.high;
         let pairs = self.low.iter().zip(self.row).enumerate();
         pairs.map(move |(k, (&low, &row))| {
-            let high = high.get(k).copied().unwrap_or(0);
+            let high = if high.is_empty() { 0 } else { high[k] };
             (u64::from(high) << 32 | u64::from(low), row)
         })
     }

@@ -1,0 +1,180 @@
+//! Products with a symmetric matrix of which the lower triangle is stored, by several threads.
+//!
+//! An entry below the diagonal contributes to its row and to its column, so columns cannot simply be
+//! shared out. They are cut into blocks of about equally many entries, rows likewise; tile (R, C) holds the
+//! entries of rows R in columns C and touches the numbers of both. Tiles on one diagonal, every other
+//! of a chain `C → C + d → C + 2d`, touch different blocks: they run side by side, and the diagonals
+//! one after another.
+//!
+//! Invariant: what a row or column gets, it gets in an order that follows from the pattern, whatever
+//! the number of threads. Cost: one pass over the entries, and a look at every column for each of its
+//! tiles that is not empty; meshes in their natural order have few.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tamarack_numeric::{Activity, Span, Team};
+use tamarack_sparse::SymmetricCsc;
+
+use crate::substitution::Shared;
+
+/// Blocks of columns, and so threads that find work.
+pub(crate) const BLOCKS: usize = 8;
+
+/// Entries below which the matrix is one block: the pass takes less than waking a thread.
+const SMALL: u64 = 1 << 15;
+
+/// A matrix cut into tiles.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tiles<'a> {
+    pub a: &'a SymmetricCsc<f64>,
+    team: Option<&'a Team>,
+    /// Where the blocks begin; `cuts[count]` is n.
+    cuts: [usize; BLOCKS + 1],
+    count: usize,
+}
+
+impl<'a> Tiles<'a> {
+    /// Cuts a matrix; without a team the caller does all the work.
+    pub fn new(a: &'a SymmetricCsc<f64>, team: Option<&'a Team>) -> Self {
+        let pattern = a.pattern();
+        let nnz = pattern.nnz_lower();
+        let count = if nnz < SMALL { 1 } else { BLOCKS };
+        let mut cuts = [a.n(); BLOCKS + 1];
+        for (c, cut) in cuts.iter_mut().enumerate().take(count) {
+            let before = nnz / count as u64 * c as u64;
+            *cut = pattern
+                .col_ptr()
+                .partition_point(|&p| p < before)
+                .min(a.n());
+        }
+        Self {
+            a,
+            team,
+            cuts,
+            count,
+        }
+    }
+
+    fn each(&self, count: usize, body: impl Fn(usize) + Sync) {
+        match self.team {
+            Some(team) => team.for_each_as(Span::new(Activity::Share), count, |i, _| body(i)),
+            None => (0..count).for_each(body),
+        }
+    }
+
+    /// Calls `body(block, its rows)` for all blocks, side by side.
+    pub fn for_rows(&self, body: impl Fn(usize, Range<usize>) + Sync) {
+        self.each(self.count, |c| body(c, self.cuts[c]..self.cuts[c + 1]));
+    }
+
+    /// Calls `body(j, rows, values)` with every entry once: entries of column j, increasing, and at
+    /// the first call for j the diagonal first. Calls that run at the same time have columns and rows
+    /// that differ from each other's. `next` is memory that is kept from pass to pass.
+    pub fn for_each(&self, next: &mut Vec<u32>, body: impl Fn(usize, &[u32], &[f64]) + Sync) {
+        if next.len() < self.a.n() {
+            next.resize(self.a.n(), 0);
+        }
+        let next = Shared(next.as_mut_ptr());
+        let last: [AtomicUsize; BLOCKS] = Default::default();
+        self.each(self.count, |c| {
+            let end = self.cuts[c + 1];
+            let mut lowest = 0;
+            for j in self.cuts[c]..end {
+                let (rows, values) = self.a.column(j);
+                let to = below(rows, end);
+                // SAFETY: there is room for n numbers, and column j is in this task.
+                unsafe { *next.at(j) = to as u32 };
+                lowest = lowest.max(rows.last().map_or(0, |&i| i as usize));
+                body(j, &rows[..to], &values[..to]);
+            }
+            last[c].store(lowest, Ordering::Relaxed);
+        });
+        for (distance, parity) in (1..self.count).flat_map(|d| [(d, 0), (d, 1)]) {
+            let mut wanted = [0; BLOCKS];
+            let mut count = 0;
+            for c in (0..self.count - distance).filter(|c| c / distance % 2 == parity) {
+                if last[c].load(Ordering::Relaxed) >= self.cuts[c + distance] {
+                    wanted[count] = c;
+                    count += 1;
+                }
+            }
+            self.each(count, |k| {
+                let c = wanted[k];
+                let end = self.cuts[c + distance + 1];
+                for j in self.cuts[c]..self.cuts[c + 1] {
+                    let (rows, values) = self.a.column(j);
+                    // SAFETY: as above.
+                    let from = unsafe { *next.at(j) } as usize;
+                    let to = from + below(&rows[from..], end);
+                    if from < to {
+                        // SAFETY: as above.
+                        unsafe { *next.at(j) = to as u32 };
+                        body(j, &rows[from..to], &values[from..to]);
+                    }
+                }
+            });
+        }
+    }
+}
+
+/// How many of increasing rows are less than `end`: mostly all or none.
+fn below(rows: &[u32], end: usize) -> usize {
+    match (rows.first(), rows.last()) {
+        (_, Some(&last)) if (last as usize) < end => rows.len(),
+        (Some(&first), _) if first as usize >= end => 0,
+        _ => rows.partition_point(|&i| (i as usize) < end),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// Entries of a matrix whose columns reach far and near.
+    fn matrix(n: usize) -> SymmetricCsc<f64> {
+        let (mut ptr, mut rows) = (vec![0u64], Vec::new());
+        for j in 0..n {
+            let far = [j, j + 1, j + 7, j + n / 9, j + n / 3, j + n / 2 + j % 5];
+            let mut column: Vec<u32> = far.iter().filter(|&&i| i < n).map(|&i| i as u32).collect();
+            column.sort_unstable();
+            column.dedup();
+            rows.extend(column);
+            ptr.push(rows.len() as u64);
+        }
+        let values: Vec<f64> = (0..rows.len()).map(|k| k as f64).collect();
+        SymmetricCsc::lower(n, &ptr, &rows, &values).unwrap()
+    }
+
+    #[test]
+    fn every_entry_comes_once_and_in_the_same_order_for_every_team() {
+        for n in [1, 100, 20_000] {
+            let a = matrix(n);
+            let mut want: Option<Vec<Vec<f64>>> = None;
+            for threads in [0, 1, 3] {
+                let team = (threads > 0).then(|| Team::new(threads));
+                let tiles = Tiles::new(&a, team.as_ref());
+                let seen: Vec<Mutex<Vec<f64>>> = (0..n).map(|_| Mutex::default()).collect();
+                let mut next = Vec::new();
+                for _ in 0..2 {
+                    tiles.for_each(&mut next, |j, rows, values| {
+                        // Two bodies in one row or column at a time would fail to lock.
+                        let mut column = seen[j].try_lock().unwrap();
+                        column.extend_from_slice(values);
+                        for (&i, &v) in rows.iter().zip(values) {
+                            if i as usize != j {
+                                seen[i as usize].try_lock().unwrap().push(v);
+                            }
+                        }
+                    });
+                }
+                let seen: Vec<Vec<f64>> =
+                    seen.into_iter().map(|s| s.into_inner().unwrap()).collect();
+                let total: usize = seen.iter().map(Vec::len).sum();
+                assert_eq!(total, 2 * a.pattern().nnz_full() as usize);
+                assert_eq!(want.get_or_insert_with(|| seen.clone()), &seen);
+            }
+        }
+    }
+}
