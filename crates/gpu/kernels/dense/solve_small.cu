@@ -3,8 +3,8 @@
 // Shapes: front: pivots + updates rows, at most 192; x: n entries in elimination order, updates: the fronts' vectors of
 //         updates, both interleaved (solve.cuh). Forward: v = [x at the pivots; 0] + the children's updates,
 //         y = L11^-1 v1 to x, v2 - L21 y to the front's updates. Backward: x1 <- L11^-T (x1 - L21^T x2), x2 = x at the rows.
-// Grid:   4 warps a block, which are a team each (narrow: fronts of few pivots) or one team (wide), for each group of
-//         right-hand sides. A team walks a run, a sequence of fronts, in order, backward in reverse.
+// Grid:   4 warps a block, which are a team each (narrow: fronts of few pivots), two teams (middle) or one (wide), for each
+//         group of right-hand sides. A team walks a run, a sequence of fronts, in order, backward in reverse.
 // Shared: for each team its vector, STEP columns of a triangle, and the warps' partial sums.
 // Needs:  children in earlier launches, or earlier in the same run.
 // Order:  fixed by the front: STEP columns at a time, rows below in tiles of tensor core products. Bits repeat, and do
@@ -42,7 +42,8 @@ template <class T, u32 WARPS, u32 STEP> struct Team {
     }
     __device__ void sync() const {
         if (WARPS == 1) __syncwarp();
-        else __syncthreads();
+        else if (WARPS == BLOCK_WARPS) __syncthreads();
+        else asm volatile("bar.sync %0, %1;" ::"r"(1 + threadIdx.x / THREADS), "n"(THREADS) : "memory");
     }
     // Starts the copy of columns k0 .. k0 + n of the diagonal block: the triangle, zero beside it.
     __device__ void fetch_triangle(const T *panel, const Layout &layout, u32 k0, u32 n) const {
@@ -290,7 +291,7 @@ __device__ __forceinline__ void backward(const Walks &w, const T *arena, const S
 }
 
 template <class T, u32 WARPS, u32 STEP, bool BACKWARD> __device__ __forceinline__ void walk(const Walks &w, const T *arena) {
-    const u32 groups = w.vectors.groups, run = blockIdx.x / groups * (BLOCK_WARPS / WARPS) + (WARPS == 1 ? threadIdx.x / 32 : 0);
+    const u32 groups = w.vectors.groups, run = blockIdx.x / groups * (BLOCK_WARPS / WARPS) + threadIdx.x / (WARPS * 32);
     if (run >= w.count) return;
     const Group x = group_of(w.vectors, blockIdx.x % groups);
     const Team<T, WARPS, STEP> team(w, x.width);
@@ -311,5 +312,7 @@ template <class T, u32 WARPS, u32 STEP, bool BACKWARD> __device__ __forceinline_
     }
 SMALL(f64, narrow, 1, 16, 6)
 SMALL(f32, narrow, 1, 16, 6)
+SMALL(f64, middle, 2, 32, 4)
+SMALL(f32, middle, 2, 32, 4)
 SMALL(f64, wide, 4, 32, 4)
 SMALL(f32, wide, 4, 32, 4)

@@ -39,7 +39,7 @@ template <u32 LANES, u32 VECTORS> __device__ __forceinline__ void backward_error
     const u32 lane = threadIdx.x % LANES, first = blockIdx.y * VECTORS, here = smaller(VECTORS, p.rhs - first);
     const f64 *x = p.x + first * p.ld_x, *b = p.b + first * p.ld_b;
     f64 *r = p.r + first * p.ld_r;
-    u64 most[VECTORS][COUNT] = {};
+    u64 most[VECTORS][COUNT] = {}, norms = 0;
     u64 column_of[VECTORS]; // of x; the last one again where there are fewer
 #pragma unroll
     for (u32 v = 0; v < VECTORS; v++) column_of[v] = smaller(v, here - 1) * p.ld_x;
@@ -77,10 +77,18 @@ template <u32 LANES, u32 VECTORS> __device__ __forceinline__ void backward_error
             r[v * p.ld_r + row] = left;
             take_larger(most[v][ERROR], whole > p.least ? fabs(left) / whole : (fabs(left) + p.safe) / (whole + p.safe));
             take_larger(most[v][RESIDUAL], left);
-            take_larger(most[v][SOLUTION], x[v * p.ld_x + row]);
-            take_larger(most[v][RIGHT_HAND_SIDE], right);
             take_larger(most[v][SIZE], whole);
-            take_larger(most[v][MATRIX], norm);
+            take_larger(norms, norm);
+        }
+    }
+    // The vectors' own norms, from the cache, when sums need no registers any more.
+#pragma unroll
+    for (u32 v = 0; v < VECTORS; v++) {
+        most[v][MATRIX] = norms;
+        if (v >= here) break;
+        for (u32 row = blockIdx.x * THREADS + threadIdx.x; row < p.n; row += gridDim.x * THREADS) {
+            take_larger(most[v][SOLUTION], x[v * p.ld_x + row]);
+            take_larger(most[v][RIGHT_HAND_SIDE], b[v * p.ld_b + row]);
         }
     }
 #pragma unroll
@@ -115,7 +123,7 @@ template <u32 LANES, u32 VECTORS> __device__ __forceinline__ void backward_error
 }
 
 #define ERRORS(LANES, VECTORS) \
-    extern "C" __global__ void __launch_bounds__(THREADS) backward_error_##LANES##_##VECTORS(const Problem p) { backward_error<LANES, VECTORS>(p); }
+    extern "C" __global__ void __launch_bounds__(THREADS, VECTORS == 1 ? 5 : 3) backward_error_##LANES##_##VECTORS(const Problem p) { backward_error<LANES, VECTORS>(p); }
 #define ERRORS_ALL(LANES) ERRORS(LANES, 1) ERRORS(LANES, 4)
 ERRORS_ALL(2)
 ERRORS_ALL(8)

@@ -20,11 +20,19 @@ const PROGRAM: Program = Program::at("dense/solve_small.cu");
 const MOST_ROWS: u32 = 192;
 /// Warps of a block.
 const WARPS: u32 = 4;
-/// A run is walked by one warp where none of its fronts has more rows or pivots than this.
-const NARROW: Size = Size {
-    rows: 48,
-    columns: 16,
-};
+/// A run is walked by one warp, or by two, where none of its fronts has more rows or pivots than this.
+const CLASSES: [Size; 2] = [
+    Size {
+        rows: 48,
+        columns: 16,
+    },
+    Size {
+        rows: 96,
+        columns: 48,
+    },
+];
+/// Fewer runs of a class than this are walked with those of the next: a launch of their own would take longer.
+const FEW: usize = 1000;
 
 /// Laid out as the kernels' `Walks`.
 #[repr(C)]
@@ -85,8 +93,8 @@ impl Teams {
 pub struct SmallSolves<T> {
     fronts: DeviceBuffer<FrontData>,
     index: DeviceBuffer<u32>,
-    /// Of a warp each, and of a block.
-    teams: [Teams; 2],
+    /// Of one warp each, of two, and of a block.
+    teams: [Teams; 3],
     needs: Needs,
     panels: PhantomData<fn() -> T>,
 }
@@ -110,6 +118,17 @@ impl<T: Real> SmallSolves<T> {
         fronts: &[SolveFront<'_>],
         runs: &[u32],
     ) -> Result<Self, GpuError> {
+        Self::with_few(gpu, stream, fronts, runs, FEW)
+    }
+
+    /// The same, where fewer than `few` runs of a class join the next.
+    pub(super) fn with_few(
+        gpu: &Gpu,
+        stream: &Stream,
+        fronts: &[SolveFront<'_>],
+        runs: &[u32],
+        few: usize,
+    ) -> Result<Self, GpuError> {
         let mut lists = Lists::default();
         let mut sizes = Vec::with_capacity(fronts.len());
         for front in fronts {
@@ -125,7 +144,7 @@ impl<T: Real> SmallSolves<T> {
             let columns = data.pivots;
             sizes.push(Size { rows, columns });
         }
-        let [narrow, wide] = cut(&sizes, runs)?;
+        let [narrow, middle, wide] = merge(cut(&sizes, runs)?, few);
         let module = gpu.load(&PROGRAM)?;
         let have = gpu.info().shared_per_block_bytes;
         let teams = |name: &str, (runs, size): Cut, warps, step: u32| -> Result<Teams, GpuError> {
@@ -152,6 +171,7 @@ impl<T: Real> SmallSolves<T> {
         Ok(Self {
             teams: [
                 teams("narrow", narrow, 1, 16)?,
+                teams("middle", middle, 2, 32)?,
                 teams("wide", wide, WARPS, 32)?,
             ],
             fronts: stream.to_device(gpu, &lists.fronts)?,
@@ -222,19 +242,20 @@ impl<T: Real> SmallSolves<T> {
 /// Runs, each as its first front and the one behind its last; and the largest size among them.
 type Cut = (Vec<[u32; 2]>, Size);
 
-/// Cuts fronts of these sizes into runs: those for a warp, and those for a block.
-fn cut(sizes: &[Size], runs: &[u32]) -> Result<[Cut; 2], GpuError> {
+/// Cuts fronts of these sizes into runs: those for one warp, for two, and for a block.
+fn cut(sizes: &[Size], runs: &[u32]) -> Result<[Cut; 3], GpuError> {
     let total: u64 = runs.iter().map(|&r| u64::from(r)).sum();
     if total != sizes.len() as u64 || total > u32::MAX.into() {
         return Err(shape("fronts of all runs", total, sizes.len() as u64));
     }
-    let mut cuts = [Cut::default(), Cut::default()];
+    let mut cuts = [Cut::default(), Cut::default(), Cut::default()];
     let mut first = 0;
     for &count in runs {
         let end = first + count; // at most `total`
         let own = &sizes[first as usize..end as usize];
         let size = own.iter().fold(Size::default(), |all, &s| all.with(s));
-        let (runs, largest) = &mut cuts[usize::from(size.with(NARROW) != NARROW)];
+        let larger = CLASSES.iter().filter(|&&class| size.with(class) != class);
+        let (runs, largest) = &mut cuts[larger.count()];
         runs.push([first, end]);
         *largest = largest.with(size);
         first = end;
@@ -242,18 +263,57 @@ fn cut(sizes: &[Size], runs: &[u32]) -> Result<[Cut; 2], GpuError> {
     Ok(cuts)
 }
 
+/// Puts the runs of a class, where they are fewer than `few`, to those of the next that has any.
+fn merge([narrow, middle, wide]: [Cut; 3], few: usize) -> [Cut; 3] {
+    let up = |from: Cut, to: Cut| {
+        if from.0.len() < few && !to.0.is_empty() {
+            let (size, runs) = (to.1.with(from.1), [to.0, from.0].concat());
+            (Cut::default(), (runs, size))
+        } else {
+            (from, to)
+        }
+    };
+    let (middle, wide) = up(middle, wide);
+    let (narrow, middle) = up(narrow, middle);
+    let (narrow, wide) = if middle.0.is_empty() {
+        up(narrow, wide)
+    } else {
+        (narrow, wide)
+    };
+    [narrow, middle, wide]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const fn size(rows: u32, columns: u32) -> Size {
+        Size { rows, columns }
+    }
+
     #[test]
     fn runs_are_dealt_to_warps_and_blocks() {
-        let size = |rows, columns| Size { rows, columns };
         let (tiny, wide, high) = (size(48, 16), size(20, 17), size(49, 1));
-        let sizes = [tiny, tiny, wide, tiny, high, tiny, size(2, 40)];
-        let [narrow, others] = cut(&sizes, &[1, 1, 2, 0, 1, 1, 1]).unwrap();
+        let sizes = [tiny, tiny, wide, tiny, high, tiny, size(2, 49), size(97, 1)];
+        let [narrow, middle, others] = cut(&sizes, &[1, 1, 2, 0, 1, 1, 1, 1]).unwrap();
         assert_eq!(narrow, (vec![[0, 1], [1, 2], [4, 4], [5, 6]], tiny));
-        assert_eq!(others, (vec![[2, 4], [4, 5], [6, 7]], size(49, 40)));
-        assert!(cut(&sizes, &[6]).is_err() && cut(&sizes, &[8]).is_err());
+        assert_eq!(middle, (vec![[2, 4], [4, 5]], size(49, 17)));
+        assert_eq!(others, (vec![[6, 7], [7, 8]], size(97, 49)));
+        assert!(cut(&sizes, &[7]).is_err() && cut(&sizes, &[9]).is_err());
+    }
+
+    #[test]
+    fn few_runs_join_the_next_class() {
+        let cut = |count: usize, rows| (vec![[rows, rows]; count], size(rows, 1));
+        let lengths = |cuts: [Cut; 3]| cuts.map(|c| (c.0.len(), c.1.rows));
+        let (none, few, many) = (0, 3, FEW);
+        let got = |a, b, c| lengths(merge([cut(a, 10), cut(b, 60), cut(c, 100)], FEW));
+        assert_eq!(got(few, few, few), [(0, 0), (0, 0), (9, 100)]);
+        assert_eq!(got(many, few, few), [(many, 10), (0, 0), (6, 100)]);
+        assert_eq!(got(few, many, few), [(0, 0), (many + 3, 60), (3, 100)]);
+        assert_eq!(got(few, many, none).map(|c| c.0), [0, many + 3, 0]);
+        assert_eq!(got(few, none, none).map(|c| c.0), [3, 0, 0]);
+        assert_eq!(got(few, few, none).map(|c| c.0), [0, 6, 0]);
+        assert_eq!(got(none, none, few).map(|c| c.0), [0, 0, 3]);
     }
 }

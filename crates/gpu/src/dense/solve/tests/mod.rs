@@ -79,7 +79,13 @@ impl<T: Real> Solver<T> {
                     .collect::<Vec<_>>()
             };
             let (small, large) = (fronts(small), fronts(large));
-            let small = SmallSolves::new(gpu, stream, &small, &vec![1; small.len()])?;
+            // all classes, or as few launches as usual
+            let runs = vec![1; small.len()];
+            let small = if third.is_multiple_of(2) {
+                SmallSolves::with_few(gpu, stream, &small, &runs, 0)?
+            } else {
+                SmallSolves::new(gpu, stream, &small, &runs)?
+            };
             let large = PanelSolves::new(gpu, stream, &large, tree.tile)?;
             mail = large.mail_rows().max(mail);
             stages.push((small, large));
@@ -287,7 +293,7 @@ fn a_run_is_solved_like_its_fronts_in_stages() {
     let fronts: Vec<_> = (0..tree.nodes.len())
         .map(|i| tree.front(i, &children))
         .collect();
-    let list = SmallSolves::<f64>::new(gpu, &stream, &fronts, &[15; 17]).unwrap();
+    let list = SmallSolves::<f64>::with_few(gpu, &stream, &fronts, &[15; 17], 5).unwrap();
     let solver = Solver {
         stages: Vec::new(),
         ..Solver::new(gpu, &stream, &tree, 3).unwrap()
