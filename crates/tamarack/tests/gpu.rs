@@ -89,6 +89,52 @@ fn bits_repeat_and_do_not_depend_on_the_number_of_right_hand_sides() {
 }
 
 #[test]
+fn a_thousand_cycles_take_no_memory_and_give_the_same_bits() {
+    let Some(options) = options() else { return };
+    let mut a = model("el3d_6");
+    let analysis = Analysis::new(a.pattern(), &options).unwrap();
+    let mut factor = analysis.factorize(&a).unwrap();
+    let gpu = tamarack_gpu::testing::gpu().unwrap();
+    let b = right_sides(a.n(), 1);
+    let values = a.values().to_vec();
+    let (mut first, mut memory) = (Vec::new(), (0, 0));
+    for cycle in 0..1000_u32 {
+        let factor_of = 1.0 + f64::from(cycle % 7);
+        for (to, from) in a.values_mut().iter_mut().zip(&values) {
+            *to = from * factor_of;
+        }
+        factor.refactorize(&a).unwrap();
+        let mut x = b.clone();
+        factor.solve_refined(&a, &mut x).unwrap();
+        if cycle % 7 == 0 {
+            if first.is_empty() {
+                first = x;
+            } else {
+                assert!(first == x, "cycle {cycle}");
+            }
+        }
+        if cycle == 20 {
+            memory = (gpu.memory().unwrap().0, resident_bytes());
+        }
+    }
+    // other tests of this process may come and go on the device
+    let (free, resident) = (gpu.memory().unwrap().0, resident_bytes());
+    assert!(free + (64 << 20) > memory.0, "{free} of {}", memory.0);
+    assert!(
+        resident < memory.1 + (256 << 20),
+        "{resident} from {}",
+        memory.1
+    );
+}
+
+/// Resident memory of this process, where the system tells.
+fn resident_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split_whitespace().nth(1).and_then(|n| n.parse().ok());
+    pages.unwrap_or(0_u64) * 4096
+}
+
+#[test]
 fn the_column_that_is_not_positive_is_the_hosts() {
     let Some(options) = options() else { return };
     for name in MODELS {

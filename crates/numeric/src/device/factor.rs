@@ -9,6 +9,7 @@ use tamarack_gpu::{
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
 
 use super::launch::{Lanes, Stage};
+use super::parallel::side_by_side;
 use super::plan::DevicePlan;
 use super::work::StageWork;
 use crate::error::FactorError;
@@ -76,11 +77,11 @@ impl<T: DeviceValue> DeviceFactor<T> {
         let mut arena = gpu.alloc(plan.staged().arena_len() as usize)?;
         let values = gpu.alloc(entries as usize)?;
         let mut first_bad = gpu.alloc(1)?;
-        let mut stages = Vec::with_capacity(plan.staged().stages());
-        for k in 0..plan.staged().stages() {
-            let work = StageWork::new(&plan, k)?;
-            stages.push(Stage::new(gpu, lanes.main(), &work)?);
-        }
+        let stages = side_by_side(plan.staged().stages(), |k| -> Result<_, GpuError> {
+            let stream = gpu.stream()?;
+            Stage::new(gpu, &stream, &StageWork::new(&plan, k)?)
+        });
+        let mut stages: Vec<Stage<T>> = stages.into_iter().collect::<Result<_, _>>()?;
         let graph = lanes.main().capture(|| {
             lanes.main().fill_bytes(&mut first_bad, 0xFF)?;
             stages

@@ -11,6 +11,7 @@
 mod cost;
 mod factor;
 mod launch;
+mod parallel;
 mod plan;
 mod report;
 #[cfg(test)]
@@ -18,4 +19,5 @@ mod tests;
 mod work;
 
 pub use factor::{DeviceFactor, DeviceValue};
+pub use parallel::side_by_side;
 pub use plan::{DeviceOptions, DevicePlan, FrontKind};

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tamarack_gpu::dense::SolveOrder;
 use tamarack_gpu::{DeviceView, DeviceViewMut, Gpu, GpuError, Graph};
-use tamarack_numeric::{DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions};
+use tamarack_numeric::{
+    DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions, side_by_side,
+};
 use tamarack_sparse::Pattern;
 
 use super::refine::Refiner;
@@ -51,10 +53,10 @@ impl<T: DeviceValue> DeviceSolver<T> {
         let factor = DeviceFactor::new(plan.clone(), gpu, pattern, options)?;
         let stream = factor.stream();
         let (places, updates) = plan.staged().update_vectors();
-        let stages: Result<Vec<_>, GpuError> = (0..plan.staged().stages())
-            .map(|k| Stage::new(gpu, stream, &plan, k, &places))
-            .collect();
-        let stages = stages?;
+        let stages = side_by_side(plan.staged().stages(), |k| -> Result<_, GpuError> {
+            Stage::new(gpu, &gpu.stream()?, &plan, k, &places)
+        });
+        let stages: Vec<Stage<T>> = stages.into_iter().collect::<Result<_, _>>()?;
         let order = plan.symbolic().permutation().user_of_elim();
         Ok(Self {
             graphs: Vec::new(),
