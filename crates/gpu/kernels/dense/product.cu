@@ -58,9 +58,4 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 dense_product_bulk_f64(f64 *arena, const Product *problems, const Item *items) {
     product_bulk<f64, 128>(arena, problems, items);
 }
-
-extern "C" __global__ void __launch_bounds__(256, 1)
-dense_product_bulk_f32(f32 *arena, const Product *problems, const Item *items) {
-    product_bulk<f32, 128>(arena, problems, items);
-}
 #endif

@@ -120,7 +120,7 @@ pub enum Step {
     Pipeline(Tile),
     /// Likewise, tiles of 128 × 64. In f32; in f64 tiles of 64 × 64.
     Tall,
-    /// Tensor cores, and bulk copies by the copy engine, tiles of 128 × 128. From Hopper on; before,
+    /// Tensor cores, and bulk copies by the copy engine, tiles of 128 × 128. In f64 and from Hopper on; else
     /// [`Pipeline`](Self::Pipeline).
     Bulk,
 }
@@ -173,7 +173,7 @@ impl Step {
     fn on<T>(self, gpu: &Gpu) -> Self {
         let fits = |step: Self| step.block::<T>().1 <= gpu.info().shared_per_block_bytes;
         match self {
-            Self::Bulk if gpu.info().arch.number < 90 || !fits(self) => {
+            Self::Bulk if size_of::<T>() == 4 || gpu.info().arch.number < 90 || !fits(self) => {
                 Self::Pipeline(Tile::T128).on::<T>(gpu)
             }
             Self::Tall if size_of::<T>() == 8 => Self::Pipeline(Tile::T64),
