@@ -197,9 +197,11 @@ mod tests {
     #[test]
     fn auto_dissects_solids_and_spares_itself_that_on_planes() {
         let name = |model: &str, ordering: Ordering| {
-            let mut options = Options::default();
-            options.threads = Some(1);
-            options.ordering = ordering;
+            let options = Options {
+                threads: Some(1),
+                ordering,
+                ..Options::default()
+            };
             Chosen::new(&pattern(model), &options).unwrap().name
         };
         assert_eq!(name("el3d_14", Ordering::Auto), "nd");
