@@ -83,8 +83,8 @@ const MARGIN_SECS: f64 = 0.5;
 /// Share of a device's free memory that a plan may take: the rest is for lists and vectors.
 const MEMORY_SHARE: f64 = 0.9;
 
-/// What four waves may cost, which take about a tenth less memory than one.
-const WAVES_COST: f64 = 1.1;
+/// What four waves may cost, which take about a tenth less memory than one, but make solves of p3d7_100 half as long again.
+const WAVES_COST: f64 = 1.05;
 
 /// A device that is being opened, and its programs loaded, while the host does something else.
 pub(crate) struct Opening {
