@@ -171,7 +171,7 @@ pub(crate) fn choose(symbolic: &Arc<SymbolicFactor>, options: &Options, host_sec
         reason: Some(reason),
     };
     if host_secs < WORTH_LOOKING_SECS {
-        return on_host(format!("the CPU is predicted to take {host_secs:.2} s"));
+        return on_host(format!("the CPU is predicted to take {host_secs:.3} s"));
     }
     let opened = Opening::begin(0, &options.gpu).map_err(FactorError::from);
     match opened.and_then(|opening| opening.place(symbolic, options)) {

@@ -239,7 +239,7 @@ fn measure(
         forward_error: args.b.is_none().then(|| {
             x.iter()
                 .map(|x| (x - 1.0).abs())
-                .fold(0.0, |m, e| if e <= m { m } else { e })
+                .fold(0.0, |m: f64, e| if e <= m || m.is_nan() { m } else { e })
         }),
         forward_error_bound: bound,
         condition,
