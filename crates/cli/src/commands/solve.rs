@@ -3,8 +3,8 @@
 use serde::Serialize;
 use tamarack::io::{DenseColumns, write_vectors};
 use tamarack::{
-    Analysis, Bytes, Control, Error, Factor, Limits, OnNotSpd, Options, Outcome, Profile, Progress,
-    ResidualPrecision, SolveReport, SymmetricCsc,
+    Analysis, Bytes, Control, Error, Factor, Limits, OnNotSpd, Options, Outcome, Place, Profile,
+    Progress, ResidualPrecision, SolveReport, SymmetricCsc,
 };
 
 use crate::args::{PrecisionArg, RefineArg, SolveArgs};
@@ -94,7 +94,11 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let mut x = b.values.clone();
     let solved = factor.solve_refined(a, &mut x)?;
     let solve_secs = activity.done();
-    let profile = analysis.take_profile();
+    let on_gpu = matches!(analysis.place(), Place::Gpu { .. });
+    if on_gpu && options.profile {
+        talk.warn("a profile is of the CPU's threads alone: there is none of a GPU yet");
+    }
+    let profile = analysis.take_profile().filter(|_| !on_gpu);
     let accuracy = measure(args, a, &b, &x, &mut factor, &solved)?;
     if let Some(path) = &args.output {
         let x = DenseColumns {
