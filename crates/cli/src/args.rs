@@ -89,7 +89,7 @@ pub struct WarmArgs {
 /// How to order, for every command that analyzes.
 #[derive(Debug, Args)]
 pub struct OrderingArgs {
-    /// auto, best[:SECONDS] (tries several), md, mmd, amd, rcm, nd, natural, or a file with a permutation
+    /// auto, best or best:SECONDS (tries several), md, mmd, amd, rcm, nd, natural, or a file with a permutation
     #[arg(long, value_name = "NAME|FILE", default_value = "auto")]
     pub ordering: String,
 }
