@@ -105,7 +105,7 @@ impl<T: Scalar> SymmetricCsc<T> {
             }
         }
         sums.into_iter()
-            .fold(0.0, |m, s| if s <= m { m } else { s })
+            .fold(0.0, |m: f64, s| if s <= m || m.is_nan() { m } else { s })
     }
 
     /// The matrix in another precision, values rounded to nearest.
