@@ -91,8 +91,13 @@ impl<'a> Amd<'a> {
         }
         while let Some(me) = self.lists.pop_at_most(NONE) {
             observer.pivot(self.q, self.lists, me);
+            if let Some(j) = self.q.only_neighbor(me) {
+                self.eliminate_leaf(me, j);
+                observer.formed(self.q, self.lists, me);
+                continue;
+            }
             let lists = &mut *self.lists;
-            let mut element = self.q.form_element(me, |i, degree| lists.remove(i, degree));
+            let mut element = self.q.form_element(me, |i| lists.remove(i));
             self.measure_elements(&element);
             self.update_variables(&mut element);
             self.largest = self.largest.max(element.degree);
@@ -103,6 +108,18 @@ impl<'a> Amd<'a> {
             observer.formed(self.q, self.lists, me);
         }
         Ok(())
+    }
+
+    /// Eliminates `me`, whose only neighbor is `j`: trees and the fringes of networks consist of such
+    /// variables.
+    fn eliminate_leaf(&mut self, me: u32, j: u32) {
+        if j < self.halo {
+            self.lists.remove(j);
+        }
+        self.q.eliminate_leaf(me, j);
+        if j < self.halo {
+            self.lists.insert(j, self.q.nodes[j as usize].degree);
+        }
     }
 
     /// Sets `mark - stamp` of every element that shares variables with the new one to the weight
@@ -119,11 +136,17 @@ impl<'a> Amd<'a> {
             let start = node.start as usize;
             for &e in &store[start..start + node.elements as usize] {
                 let e = &mut nodes[e as usize];
-                if e.mark >= stamp {
-                    e.mark -= weight;
-                } else if e.mark != 0 {
-                    e.mark = e.degree + stamp - weight;
-                }
+                // Seen before, or not, or gone: in turns, so without a branch.
+                let outside = if e.mark >= stamp {
+                    e.mark
+                } else {
+                    e.degree.wrapping_add(stamp)
+                };
+                e.mark = if e.mark == 0 {
+                    0
+                } else {
+                    outside.wrapping_sub(weight)
+                };
             }
         }
     }
@@ -132,28 +155,26 @@ impl<'a> Amd<'a> {
     /// the degrees outside it.
     fn update_variables(&mut self, element: &mut Element) {
         let (stamp, me, aggressive) = (self.q.stamp, element.pivot, self.aggressive);
+        self.table.begin(element.end - element.start);
         for p in element.start..element.end {
             let i = self.q.store[p];
             let mut outside = 0u32;
             let variables = self.q.rewrite_list(i, me, |nodes, e| {
                 let mark = nodes[e as usize].mark;
-                if mark == 0 {
-                    return false;
-                }
-                let beyond = mark - stamp;
-                outside = outside.saturating_add(beyond);
-                if beyond == 0 && aggressive {
+                outside = outside.saturating_add(mark.saturating_sub(stamp));
+                if mark == stamp && aggressive {
                     QuotientGraph::absorb(nodes, e, me);
                     nodes[e as usize].mark = 0;
                     return false;
                 }
-                true
+                mark != 0
             });
             let node = &mut self.q.nodes[i as usize];
             if node.len == 1 && i < self.halo {
                 self.q.mass_eliminate(i, element);
             } else {
                 node.degree = node.degree.min(outside.saturating_add(variables));
+                self.table.add(p - element.start, node.hash);
             }
         }
     }

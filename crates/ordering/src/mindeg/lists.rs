@@ -14,12 +14,15 @@ struct Link {
 }
 
 /// Buckets of variables by degree, with the smallest degree found by a cursor.
+///
+/// Every list has a link of its own before its first variable, and all end in the same one, so that
+/// whoever comes or goes has neighbors on both sides: no branch on where it stands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DegreeLists {
-    /// First variable of each degree.
-    heads: Vec<u32>,
-    /// Neighbors in the list, length n.
+    /// Neighbors in the list, by variable; then those of the heads by degree, then the end's.
     links: Vec<Link>,
+    /// Number of variables.
+    n: usize,
     /// No list of smaller degree has a member.
     min: u32,
 }
@@ -31,42 +34,42 @@ impl DegreeLists {
             next: NONE,
             prev: DETACHED,
         };
-        refill(&mut self.heads, degrees as usize, NONE)?;
-        refill(&mut self.links, n, detached)?;
+        refill(&mut self.links, n + degrees as usize + 1, detached)?;
+        self.n = n;
+        let end = self.end();
+        for head in &mut self.links[n..] {
+            head.next = end;
+        }
         self.min = 0;
         Ok(())
+    }
+
+    /// The link behind the last variable of every list.
+    #[inline]
+    fn end(&self) -> u32 {
+        self.links.len() as u32 - 1
     }
 
     /// Puts `i` at the front of the list of `degree`.
     #[inline]
     pub(crate) fn insert(&mut self, i: u32, degree: u32) {
-        let head = std::mem::replace(&mut self.heads[degree as usize], i);
-        if head != NONE {
-            self.links[head as usize].prev = i;
-        }
-        self.links[i as usize] = Link {
-            next: head,
-            prev: NONE,
-        };
+        let prev = self.n as u32 + degree;
+        let next = std::mem::replace(&mut self.links[prev as usize].next, i);
+        self.links[next as usize].prev = i;
+        self.links[i as usize] = Link { next, prev };
         self.min = self.min.min(degree);
     }
 
-    /// Takes `i` out of the list of `degree`; nothing happens where it is in none.
+    /// Takes `i` out of its list; nothing happens where it is in none.
     #[inline]
-    pub(crate) fn remove(&mut self, i: u32, degree: u32) {
+    pub(crate) fn remove(&mut self, i: u32) {
         let Link { next, prev } = self.links[i as usize];
         if prev == DETACHED {
             return;
         }
         self.links[i as usize].prev = DETACHED;
-        if next != NONE {
-            self.links[next as usize].prev = prev;
-        }
-        if prev != NONE {
-            self.links[prev as usize].next = next;
-        } else {
-            self.heads[degree as usize] = next;
-        }
+        self.links[next as usize].prev = prev;
+        self.links[prev as usize].next = next;
     }
 
     /// Whether `i` is in a list.
@@ -78,7 +81,7 @@ impl DegreeLists {
     #[inline]
     pub(crate) fn pop_at_most(&mut self, limit: u32) -> Option<u32> {
         let i = self.peek_at_most(limit)?;
-        self.remove(i, self.min);
+        self.remove(i);
         Some(i)
     }
 
@@ -87,10 +90,12 @@ impl DegreeLists {
         self.peek_at_most(NONE).map(|_| self.min)
     }
 
+    #[inline]
     fn peek_at_most(&mut self, limit: u32) -> Option<u32> {
-        while (self.min as usize) < self.heads.len() && self.min <= limit {
-            let i = self.heads[self.min as usize];
-            if i != NONE {
+        let (end, heads) = (self.end(), &self.links[self.n..]);
+        while (self.min as usize) + 1 < heads.len() && self.min <= limit {
+            let i = heads[self.min as usize].next;
+            if i != end {
                 return Some(i);
             }
             self.min += 1;

@@ -84,7 +84,7 @@ impl<'a> Mmd<'a> {
     /// lists.
     fn eliminate(&mut self, me: u32) {
         let lists = &mut *self.lists;
-        let mut element = self.q.form_element(me, |i, degree| lists.remove(i, degree));
+        let mut element = self.q.form_element(me, |i| lists.remove(i));
         for p in element.start..element.end {
             let i = self.q.store[p];
             self.q
@@ -138,11 +138,13 @@ impl<'a> Mmd<'a> {
             let i = self.q.store[p] as usize;
             self.q.nodes[i].weight = -self.q.nodes[i].weight;
         }
+        self.table.begin(end - start);
         for p in start..end {
             // Other pivots of the round came into the list, or took elements out of it, since.
-            self.q.rewrite_list(self.q.store[p], me, |nodes, e| {
-                e != me && nodes[e as usize].mark != 0
-            });
+            let i = self.q.store[p];
+            self.q
+                .rewrite_list(i, me, |nodes, e| e != me && nodes[e as usize].mark != 0);
+            self.table.add(p - start, self.q.nodes[i as usize].hash);
         }
         supervariables::merge(self.q, self.table, &element, |_| true);
         let end = self.restore_weights(&element);

@@ -19,6 +19,9 @@ use crate::mindeg::lists::NONE;
 /// [`QuotientGraph::compact`] and one for the headroom of marks.
 pub(crate) const MAX_ORDER: usize = 1 << 30;
 
+/// How many entries ahead the nodes of a list are asked for.
+const NODES_AHEAD: usize = 8;
+
 /// In `store`: the entry names the owner of the list that starts here.
 const OWNER: u32 = 1 << 31;
 
@@ -109,10 +112,11 @@ impl QuotientGraph {
     pub(crate) fn load(&mut self, pattern: &Pattern) -> Result<(), OrderingError> {
         let n = pattern.n();
         self.reset(n, pattern.nnz_full() as usize - n)?;
+        let (ptr, rows) = (pattern.col_ptr(), pattern.row_idx());
+        let below = |j: usize| &rows[ptr[j] as usize + 1..ptr[j + 1] as usize];
         for j in 0..n {
-            let below = &pattern.rows(j)[1..];
-            self.nodes[j].len += below.len() as u32;
-            for &i in below {
+            self.nodes[j].len += below(j).len() as u32;
+            for &i in below(j) {
                 self.nodes[i as usize].len += 1;
             }
         }
@@ -122,7 +126,7 @@ impl QuotientGraph {
         }
         // Column j gives j to its rows before their own columns come: every list ends up sorted.
         for j in 0..n {
-            let below = &pattern.rows(j)[1..];
+            let below = below(j);
             for &i in below {
                 let node = &mut self.nodes[i as usize];
                 self.store[node.start as usize + node.degree as usize] = j as u32;
@@ -181,45 +185,82 @@ impl QuotientGraph {
         self.nodes[i as usize].weight = 0;
     }
 
+    /// The one neighbor of variable `me`, if it has one only and is in no element.
+    #[inline]
+    pub(crate) fn only_neighbor(&self, me: u32) -> Option<u32> {
+        if self.nodes[me as usize].elements != 0 {
+            return None;
+        }
+        let alive = |&&j: &&u32| self.nodes[j as usize].weight > 0;
+        let mut neighbors = self.list(me).iter().filter(alive);
+        let only = *neighbors.next()?;
+        neighbors.next().is_none().then_some(only)
+    }
+
+    /// Eliminates pivot `me`, whose only neighbor is `j`. Its element joins nothing, so no list gets
+    /// it: its negative weight takes `me` out of the list of `j` as soon as that is rewritten.
+    #[inline]
+    pub(crate) fn eliminate_leaf(&mut self, me: u32, j: u32) {
+        let degree = self.nodes[j as usize].weight as u32;
+        let node = &mut self.nodes[me as usize];
+        let weight = node.weight as u32;
+        self.store[node.start as usize] = j;
+        (node.len, node.elements, node.mark) = (1, IS_ELEMENT, 0);
+        (node.weight, node.degree) = (-node.weight, degree);
+        self.eliminated += weight;
+        self.pivots.push(me);
+        self.nodes[j as usize].degree -= weight.min(self.nodes[j as usize].degree);
+    }
+
     /// Makes the element of pivot `me`: gathers its variables, negates their weights, absorbs the
-    /// elements it was part of. Calls `leave(i, degree)` for each of its variables.
-    pub(crate) fn form_element(&mut self, me: u32, mut leave: impl FnMut(u32, u32)) -> Element {
+    /// elements it was part of. Calls `leave(i)` for each of its variables.
+    pub(crate) fn form_element(&mut self, me: u32, mut leave: impl FnMut(u32)) -> Element {
         let pivot = self.nodes[me as usize];
-        let bound = (pivot.degree as usize).min(self.n());
+        // One more is written than belongs to it.
+        let bound = (pivot.degree as usize + 1).min(self.n());
         if pivot.elements != 0 && self.free + bound > self.store.len() {
             self.compact();
         }
         let pivot = self.nodes[me as usize];
-        let (nodes, store) = (&mut self.nodes, &mut self.store);
+        let (nodes, store) = (&mut self.nodes[..], &mut self.store[..]);
         self.eliminated += pivot.weight as u32;
         nodes[me as usize].weight = -pivot.weight;
         let at_end = pivot.elements != 0;
         let first = pivot.start as usize;
-        let start = if at_end { self.free } else { first };
-        let mut end = start;
-        let mut degree = 0;
-        let mut take = |nodes: &mut [Node], store: &mut [u32], from: usize, len: u32| {
-            for p in from..from + len as usize {
-                let i = store[p];
-                let node = &mut nodes[i as usize];
-                if node.weight > 0 {
-                    degree += node.weight as u32;
-                    node.weight = -node.weight;
-                    store[end] = i;
-                    end += 1;
-                    leave(i, node.degree);
-                }
-            }
-        };
-        for p in first..first + pivot.elements as usize {
-            let e = store[p];
-            let element = nodes[e as usize];
-            take(nodes, store, element.start as usize, element.len);
-            Self::absorb(nodes, e, me);
-            nodes[e as usize].mark = 0;
-        }
         let variables = first + pivot.elements as usize;
-        take(nodes, store, variables, pivot.len - pivot.elements);
+        let start = if at_end { self.free } else { first };
+        let (mut end, mut degree) = (start, 0);
+        // The lists of its elements, then its variables.
+        for p in first..=variables {
+            let (from, len) = if p < variables {
+                let e = store[p];
+                let element = nodes[e as usize];
+                Self::absorb(nodes, e, me);
+                nodes[e as usize].mark = 0;
+                (element.start as usize, element.len as usize)
+            } else {
+                (variables, (pivot.len - pivot.elements) as usize)
+            };
+            for q in from..from + len {
+                if let Some(&ahead) = store.get(q + NODES_AHEAD) {
+                    prefetch(nodes, ahead as usize);
+                }
+                let i = store[q];
+                let node = &mut nodes[i as usize];
+                // Whether it is new to the list is anybody's guess: no branch.
+                let new = node.weight > 0;
+                degree += node.weight.max(0) as u32;
+                node.weight = -node.weight.abs();
+                store[end] = i;
+                end += usize::from(new);
+            }
+        }
+        for &i in &store[start..end] {
+            let node = &nodes[i as usize];
+            // Its list is what the next pass reads.
+            prefetch(store, node.start as usize);
+            leave(i);
+        }
         if at_end {
             self.free = end;
         }
@@ -243,7 +284,8 @@ impl QuotientGraph {
     /// Returns the weight of those variables.
     ///
     /// There is room: the list held `me` as a variable or an element, or one that `me` absorbed.
-    #[inline]
+    /// What stays is not foreseeable, so that it is written in any case and counted without a branch.
+    #[inline(always)]
     pub(crate) fn rewrite_list(
         &mut self,
         i: u32,
@@ -257,22 +299,20 @@ impl QuotientGraph {
         let (mut to, mut outside, mut hash) = (start, 0, 0u32);
         for p in start..variables {
             let e = store[p];
-            if keep(nodes, e) {
-                hash = hash.wrapping_add(e);
-                store[to] = e;
-                to += 1;
-            }
+            let stays = keep(nodes, e);
+            hash = hash.wrapping_add(e * u32::from(stays));
+            store[to] = e;
+            to += usize::from(stays);
         }
         let first_variable = to;
         for p in variables..start + node.len as usize {
             let j = store[p];
             let weight = nodes[j as usize].weight;
-            if weight > 0 {
-                outside += weight as u32;
-                hash = hash.wrapping_add(j);
-                store[to] = j;
-                to += 1;
-            }
+            let stays = weight > 0;
+            outside += weight.max(0) as u32;
+            hash = hash.wrapping_add(j * u32::from(stays));
+            store[to] = j;
+            to += usize::from(stays);
         }
         // Who stood first moves behind its kind.
         store[to] = store[first_variable];
@@ -395,4 +435,17 @@ impl QuotientGraph {
     fn is_absorbed(&self, x: u32) -> bool {
         self.nodes[x as usize].weight == 0
     }
+}
+
+/// Asks for an item that is read soon.
+#[inline(always)]
+fn prefetch<T>(items: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: any address may be asked for; none is read.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().wrapping_add(at).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (items, at);
 }

@@ -20,6 +20,10 @@ pub(crate) struct HashTable {
     heads: Vec<u32>,
     /// Next in the chain: by position in the element's list.
     next: Vec<u32>,
+    /// Binary logarithm of the slots in use.
+    bits: u32,
+    /// Whether any two variables share a slot.
+    chained: bool,
 }
 
 impl HashTable {
@@ -34,37 +38,40 @@ impl HashTable {
         }
         Ok(())
     }
+
+    /// Empties the table for an element of `len` variables.
+    #[inline]
+    pub(crate) fn begin(&mut self, len: usize) {
+        self.bits = usize::BITS - len.saturating_sub(1).leading_zeros() + SPARE_BITS;
+        self.heads[..1 << self.bits].fill(NONE);
+        self.chained = false;
+    }
+
+    /// Adds the variable at position `k` of the element's list by the hash of its own list.
+    #[inline]
+    pub(crate) fn add(&mut self, k: usize, hash: u32) {
+        let slot = slot_of(hash, self.bits);
+        let before = std::mem::replace(&mut self.heads[slot], k as u32);
+        self.next[k] = before;
+        self.chained |= before != NONE;
+    }
 }
 
-/// Merges the indistinguishable variables of `element`, whose `hash` is set and whose weights are
-/// negated. Variables are told apart as well by `class`: only equal ones merge.
+/// Merges the indistinguishable variables of `element`: their hashes are in the table, by position
+/// in its list, and their weights are negated. Variables are told apart as well by `class`: only
+/// equal ones merge.
 pub(crate) fn merge(
     q: &mut QuotientGraph,
     table: &mut HashTable,
     element: &Element,
     class: impl Fn(u32) -> bool,
 ) {
-    let len = element.end - element.start;
-    if len < 2 {
+    if !table.chained {
         return;
     }
-    let bits = usize::BITS - (len - 1).leading_zeros() + SPARE_BITS;
+    let bits = table.bits;
     let heads = &mut table.heads[..1 << bits];
-    heads.fill(NONE);
-    let mut chained = false;
-    for k in 0..len {
-        let i = q.store[element.start + k];
-        let node = &q.nodes[i as usize];
-        if node.weight < 0 {
-            let slot = slot_of(node.hash, bits);
-            table.next[k] = std::mem::replace(&mut heads[slot], k as u32);
-            chained |= table.next[k] != NONE;
-        }
-    }
-    if !chained {
-        return;
-    }
-    for k in 0..len {
+    for k in 0..element.end - element.start {
         let i = q.store[element.start + k];
         if q.nodes[i as usize].weight >= 0 {
             continue;

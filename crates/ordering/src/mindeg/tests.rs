@@ -170,7 +170,8 @@ impl Observer for Checker {
         let outside = self.neighbors(group);
         let node = &q.nodes[me as usize];
         assert_eq!(node.elements, IS_ELEMENT);
-        assert_eq!(node.weight as u32, group.count_ones());
+        // A leaf's weight stays negated.
+        assert_eq!(node.weight.unsigned_abs(), group.count_ones());
         let list = q.list(me).iter();
         let found = list.fold(0, |set, &i| set | Self::members(q, i));
         assert_eq!(found, outside, "list of element {me}");
