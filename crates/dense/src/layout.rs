@@ -50,7 +50,7 @@ impl BlockColumns {
 
     /// The block column that holds column `j`.
     #[inline]
-    pub(crate) fn block_of(&self, j: usize) -> usize {
+    pub fn block_of(&self, j: usize) -> usize {
         // small fronts have one block, and a division takes as long as a microtile
         if j < self.block { 0 } else { j / self.block }
     }
@@ -77,7 +77,7 @@ impl BlockColumns {
     /// Where entry `(i, j)` stands, `i >= j` or in the same diagonal block.
     #[inline]
     pub fn index(&self, i: usize, j: usize) -> usize {
-        let b = j / self.block;
+        let b = self.block_of(j);
         let top = b * self.block;
         self.offset(b) + (j - top) * self.height(b) + (i - top)
     }

@@ -21,7 +21,7 @@ impl<T: Value> Packed<T> {
     /// Where row 0 of column `j` would stand; rows from `j`'s block downwards really do.
     #[inline(always)]
     pub fn column(&self, j: usize) -> *mut T {
-        let top = j / self.layout.block * self.layout.block;
+        let top = self.layout.block_of(j) * self.layout.block;
         self.data
             .wrapping_add(self.layout.index(top, j))
             .wrapping_sub(top)
@@ -35,7 +35,7 @@ impl<T: Value> Packed<T> {
         let Some(last) = columns.clone().last() else {
             return 0;
         };
-        let top = |j: usize| j / self.layout.block * self.layout.block;
+        let top = |j: usize| self.layout.block_of(j) * self.layout.block;
         let from = self.layout.index(top(columns.start), columns.start);
         let to = self.layout.index(top(last), last) + self.layout.rows - top(last);
         // SAFETY: the range lies in the matrix, and zero bytes are the number zero.
