@@ -1,7 +1,7 @@
 //! Times of the fronts that one member does in a row, small ones by sample.
 //!
 //! A small front takes a microsecond, a reading of the clock 30 ns, and four are needed for
-//! its parts. So of the small size classes only one front in 2 to 64 is timed, picked by a hash of its
+//! its parts. So of the small size classes only one front in 8 to 256 is timed, picked by a hash of its
 //! number; what all small fronts of a subtree took together is known from the subtree's time, and is
 //! shared out in proportion to the samples. A front that took far longer than its like, because memory
 //! was touched first or another program ran, stands for itself alone.
@@ -11,8 +11,8 @@ use std::time::Instant;
 use super::data::{Activity, FrontId, Part};
 use super::{CLASSES, Profiler, Span};
 
-/// One front in `2^SAMPLE[class]` is timed; together about 1 % of the time of such fronts.
-const SAMPLE: [u32; CLASSES] = [6, 4, 2, 1, 0, 0, 0, 0, 0];
+/// One front in `2^SAMPLE[class]` is timed; together about 0.3 % of the time of such fronts.
+const SAMPLE: [u32; CLASSES] = [8, 6, 4, 3, 0, 0, 0, 0, 0];
 
 /// A sampled front that takes longer than this stands for itself alone: ten times as long as such
 /// fronts usually take.
@@ -270,7 +270,7 @@ mod tests {
             // What is not timed would cost as much.
             book.timed[0] = timed;
         }
-        assert!((5..50).contains(&timed), "{timed}");
+        assert!((2..20).contains(&timed), "{timed}");
         book.samples[0].ns = [100 * timed, 200 * timed, 300 * timed];
         book.cells[0].ns = [0, 0, 50_000];
         book.alone[0] = 1;
