@@ -174,8 +174,10 @@ impl Analysis {
                 Box::new(tamarack_solve::Device::new(gpu.clone(), plan.clone()))
             }
             Place::Cpu { .. } => {
+                // A plan in the other precision needs twice as much at most.
+                let needed = self.plan.memory().peak_bytes().saturating_mul(2);
                 let machine = Machine {
-                    memory_bytes: self.options.budget(u64::MAX),
+                    memory_bytes: self.options.budget(needed),
                     ..self.options.machine()
                 };
                 Box::new(Host::new(self.plan.clone(), &machine, self.team().clone()))
