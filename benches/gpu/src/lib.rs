@@ -13,11 +13,13 @@
 
 pub mod cub;
 pub mod cusparse;
+mod floor;
 pub mod matrices;
 pub mod nvidia;
 mod peer;
 mod report;
 mod suite;
 
+pub use floor::Floor;
 pub use peer::Peer;
 pub use suite::{Case, Suite};

@@ -21,10 +21,11 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Head of the table whose lines [`line`](Self::line) writes: ours, with the ratio to the peer in parentheses.
+    /// Head of the table whose lines [`line`](Self::line) writes: ours, with the ratio to the peer in
+    /// parentheses; refactorizations also over the [`Floor`](crate::Floor) of the same tree.
     pub const HEAD: &'static str = "\
-| problem | refactor, ms | TFLOP/s | solve 1, ms | 16 over 1 | analysis + first + solve, s | device, GB | mixed, ms | backward error |
-|---|--:|--:|--:|--:|--:|--:|--:|--:|";
+| problem | refactor, ms | of floor | TFLOP/s | solve 1, ms | 16 over 1 | analysis + first + solve, s | device, GB | mixed, ms | backward error |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|";
 
     /// Finds the line of a problem: its name, then words that are followed by numbers.
     #[must_use]
@@ -57,8 +58,9 @@ impl Peer {
         };
         let whole = number("analysis_secs") + number("first_secs") + number("first_solve_secs");
         format!(
-            "| {name} | {} | {:.1} | {} | {:.1} | {} | {} | {} | {:.1e} |",
+            "| {name} | {} | {:.1} | {:.1} | {} | {:.1} | {} | {} | {} | {:.1e} |",
             beside(number("refactor_secs"), 1e3, 2, |p| p.refactor_secs),
+            number("refactor_secs") / number("floor_secs"),
             number("flops") / number("refactor_secs") / 1e12,
             beside(number("solve_secs"), 1e3, 2, |p| p.solve_secs),
             number("solve_16_secs") / number("solve_secs"),

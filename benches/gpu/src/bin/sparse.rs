@@ -13,7 +13,7 @@ use tamarack::{
     Analysis, Control, Device, DevicePlan, Error, Factor, Options, Place, Precision, SymmetricCsc,
 };
 use tamarack_gpu::Gpu;
-use tamarack_gpu_benches::Peer;
+use tamarack_gpu_benches::{Floor, Peer};
 use tamarack_solve::{DeviceSolver, Solver};
 
 const MODELS: [&str; 11] = [
@@ -124,6 +124,7 @@ fn time(name: &str, options: &Options) -> Result<Value, Box<dyn std::error::Erro
     if let Place::Gpu { plan, gpu, .. } = analysis.place() {
         row["predicted_secs"] = json!(plan.predicted_secs());
         row["predicted_bytes"] = json!(plan.device_bytes());
+        row["floor_secs"] = json!(Floor::of(plan.symbolic()).secs());
         on_device(&a, gpu, plan, &mut row)?;
     }
     drop(analysis);
