@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
@@ -31,6 +31,8 @@ pub struct Span {
     pub secs: f64,
     /// Bytes copied or filled; 0 for kernels.
     pub bytes: u64,
+    /// What [`Gpu::group_profile`] said last before it was enqueued.
+    pub group: u32,
 }
 
 /// All pieces of one name.
@@ -111,6 +113,8 @@ impl Profile {
 #[derive(Debug, Default)]
 pub(crate) struct Profiler {
     on: AtomicBool,
+    /// Of what is enqueued next.
+    group: AtomicU32,
     state: Mutex<State>,
 }
 
@@ -127,6 +131,7 @@ struct Pending {
     name: String,
     stream: u32,
     bytes: u64,
+    group: u32,
     start: Moment,
     end: Moment,
 }
@@ -211,6 +216,7 @@ impl Profiler {
                 name: name.to_string(),
                 stream: id,
                 bytes,
+                group: self.group.load(Ordering::Relaxed),
                 start,
                 end,
             });
@@ -244,6 +250,13 @@ impl Gpu {
         Ok(())
     }
 
+    /// Says what is enqueued from now on is for, by a number that the profile's pieces then have; 0 at first. One
+    /// for the whole device; costs one store.
+    pub fn group_profile(&self, group: u32) {
+        let profiler = &self.context().profiler;
+        profiler.group.store(group, Ordering::Relaxed);
+    }
+
     /// Ends the profile and returns it, empty if none was begun. Waits for the device.
     ///
     /// # Errors
@@ -261,6 +274,7 @@ impl Gpu {
                 start_secs: pending.start.secs_since(base)?,
                 secs: pending.end.secs_since(&pending.start)?,
                 bytes: pending.bytes,
+                group: pending.group,
             });
         }
         Ok(Profile {

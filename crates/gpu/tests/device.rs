@@ -296,7 +296,8 @@ fn a_profile_lists_kernels_and_copies() {
     let x = stream.to_device(&gpu, &numbers(1 << 20)).unwrap();
     let mut y = stream.to_device(&gpu, &numbers(1 << 20)).unwrap();
     gpu.start_profile().unwrap();
-    for _ in 0..3 {
+    for group in 0..3 {
+        gpu.group_profile(group);
         axpy(&stream, &kernel, 0.5, &x, &mut y);
     }
     let mut graph = stream
@@ -310,6 +311,8 @@ fn a_profile_lists_kernels_and_copies() {
     stream.copy(&x, &mut y).unwrap();
     let profile = gpu.finish_profile().unwrap();
     let names: Vec<_> = profile.spans.iter().map(|s| s.name.as_str()).collect();
+    let groups: Vec<_> = profile.spans.iter().map(|s| s.group).collect();
+    assert_eq!(groups, [0, 1, 2, 2, 2]);
     let want = ["selftest_axpy"; 3]
         .into_iter()
         .chain(["cuGraphLaunch", "cuMemcpyDtoDAsync"]);

@@ -23,7 +23,9 @@ mod team;
 mod value;
 
 pub use control::{Control, Progress};
-pub use device::{DeviceFactor, DeviceOptions, DevicePlan, DeviceValue, FrontKind, side_by_side};
+pub use device::{
+    DeviceFactor, DeviceOptions, DevicePlan, DeviceValue, FrontKind, Purpose, side_by_side,
+};
 pub use error::FactorError;
 pub use factor::{FactorOptions, NumericFactor, OnNotSpd};
 pub use not_spd::{Cause, NotPositiveDefinite};

@@ -1,8 +1,9 @@
 //! Analysis: everything that depends on the pattern alone.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
+use tamarack_gpu::Gpu;
 use tamarack_numeric::{Control, Profile, Profiler, Team};
 use tamarack_ordering::{Method, NdOptions};
 use tamarack_plan::{FactorPlan, Machine};
@@ -12,7 +13,9 @@ use tamarack_symbolic::{SymbolicFactor, pattern_fingerprint};
 
 use crate::choice::Chosen;
 use crate::device::{self, Device, Opening, Place};
+use crate::device_profile::DeviceProfile;
 use crate::options::{Options, Ordering};
+use crate::witness::Witness;
 use crate::{Error, Factor};
 
 /// Patterns of fewer entries are analyzed on whatever threads there are: to start others takes longer.
@@ -28,9 +31,13 @@ pub struct Analysis {
     ordering: &'static str,
     options: Options,
     seconds: AnalysisSecs,
-    /// Started with the first factorization.
-    team: OnceLock<Arc<Team>>,
+    /// Started with the first factorization, and when.
+    team: OnceLock<(Arc<Team>, Instant)>,
+    /// Where a profile of the device is being taken: seconds from the team's start to its beginning.
+    device_origin: Mutex<Option<f64>>,
     place: Place,
+    /// On a GPU: who says which column a matrix is refused for.
+    witness: Option<Arc<Witness>>,
 }
 
 /// Seconds that the parts of an analysis took.
@@ -67,13 +74,16 @@ impl Analysis {
             Device::Cpu => Self::on_host(pattern, options),
             Device::Gpu(index) => {
                 let opening = Opening::begin(index, &options.gpu)?;
-                let mut options = device::for_device(options);
-                if matches!(options.ordering, Ordering::Auto) {
+                let asked = options;
+                let mut options = device::for_device(asked);
+                let large = pattern.nnz_lower() >= device::WORTH_DISSECTING;
+                if matches!(options.ordering, Ordering::Auto) && large {
                     // a wide tree, whatever the number of operations
                     options.ordering = Method::NestedDissection(NdOptions::default()).into();
                 }
                 let mut analysis = Self::on_host(pattern, &options)?;
                 analysis.place = opening.place(analysis.symbolic(), &options)?;
+                analysis.call_witness(asked, false);
                 Ok(analysis)
             }
             Device::Auto => {
@@ -94,12 +104,19 @@ impl Analysis {
         let mut options = device::for_device(&self.options);
         options.device = Device::Gpu(index);
         options.ordering = self.symbolic().permutation().clone().into();
-        let better = Self::unbudgeted(&self.pattern, &options)?;
+        let mut better = Self::unbudgeted(&self.pattern, &options)?;
+        better.call_witness(&self.options, false);
         Ok(Self {
             ordering: self.ordering,
             seconds: self.seconds + better.seconds,
             ..better
         })
+    }
+
+    /// The host may be asked why a matrix was refused: as `options` would have had it, or with the same structure.
+    fn call_witness(&mut self, options: &Options, same_structure: bool) {
+        let witness = Witness::new(&self.pattern, options, &self.plan, same_structure);
+        self.witness = Some(Arc::new(witness));
     }
 
     /// Orders, analyzes and plans for the host.
@@ -133,18 +150,47 @@ impl Analysis {
         let start = Instant::now();
         let plan_options = options.plan_options(options.precision.of_factor());
         let plan = FactorPlan::new(symbolic, &options.machine(), &plan_options)?;
-        Ok(Self {
+        let seconds = AnalysisSecs {
+            plan_secs: start.elapsed().as_secs_f64(),
+            ..seconds
+        };
+        Ok(Self::of_plan(
+            pattern,
+            plan.into(),
+            ordering,
+            options,
+            seconds,
+        ))
+    }
+
+    fn of_plan(
+        pattern: &Arc<Pattern>,
+        plan: Arc<FactorPlan>,
+        ordering: &'static str,
+        options: &Options,
+        seconds: AnalysisSecs,
+    ) -> Self {
+        Self {
             pattern: pattern.clone(),
-            plan: Arc::new(plan),
+            plan,
             ordering,
             options: options.clone(),
-            seconds: AnalysisSecs {
-                plan_secs: start.elapsed().as_secs_f64(),
-                ..seconds
-            },
+            seconds,
             team: OnceLock::new(),
+            device_origin: Mutex::new(None),
             place: Place::Cpu { reason: None },
-        })
+            witness: None,
+        }
+    }
+
+    /// On the host, by a plan that was made for the same options.
+    pub(crate) fn with_plan(
+        pattern: &Arc<Pattern>,
+        plan: &Arc<FactorPlan>,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let seconds = AnalysisSecs::default();
+        Self::of_plan(pattern, plan.clone(), "saved", options, seconds).within_budget()
     }
 
     /// The analyzed pattern.
@@ -171,7 +217,8 @@ impl Analysis {
     pub(crate) fn engine(&self) -> Box<dyn Engine> {
         match &self.place {
             Place::Gpu { plan, gpu, .. } => {
-                Box::new(tamarack_solve::Device::new(gpu.clone(), plan.clone()))
+                let device = tamarack_solve::Device::new(gpu.clone(), plan.clone());
+                Box::new(device.profiled(self.begin_device_profile(gpu)))
             }
             Place::Cpu { .. } => {
                 // A plan in the other precision needs twice as much at most.
@@ -183,6 +230,11 @@ impl Analysis {
                 Box::new(Host::new(self.plan.clone(), &machine, self.team().clone()))
             }
         }
+    }
+
+    /// Who says which column a matrix is refused for, where that is not the engine.
+    pub(crate) fn witness(&self) -> Option<&Arc<Witness>> {
+        self.witness.as_ref()
     }
 
     /// The options it was made with.
@@ -248,19 +300,59 @@ impl Analysis {
         let profiler = self
             .team
             .get()
-            .map(|team| team.profiler().map(Profiler::take));
+            .map(|(team, _)| team.profiler().map(Profiler::take));
         profiler.unwrap_or_else(|| self.options.profile.then(Profile::default))
+    }
+
+    /// What the GPU did since the first factorization or since this was called last; `None` where factors are not
+    /// on a GPU or [`Options::profile`] is false. While it is recorded every launch stands between two events, so
+    /// that kernels of one stream do not run into each other: the sum is above what an unrecorded run takes.
+    ///
+    /// Ask between calls. The recording is of all work on the device through this analysis, and through what shares its
+    /// [`Place`].
+    ///
+    /// # Errors
+    /// What went wrong on the device.
+    pub fn take_device_profile(&self) -> Result<Option<DeviceProfile>, Error> {
+        let (Place::Gpu { plan, gpu, .. }, Some(origin)) = (&self.place, self.origin().take())
+        else {
+            return Ok(None);
+        };
+        let recorded = gpu.finish_profile()?;
+        self.begin_device_profile(gpu);
+        Ok(Some(DeviceProfile::new(plan, recorded, origin)))
+    }
+
+    fn origin(&self) -> MutexGuard<'_, Option<f64>> {
+        self.device_origin
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins to record what the device does, if that is wanted and not done already; whether it is. What fails here
+    /// fails again in the work that follows.
+    fn begin_device_profile(&self, gpu: &Gpu) -> bool {
+        let mut origin = self.origin();
+        if self.options.profile && origin.is_none() && gpu.start_profile().is_ok() {
+            *origin = Some(self.started().1.elapsed().as_secs_f64());
+        }
+        origin.is_some()
     }
 
     /// The threads that work on its factors.
     pub(crate) fn team(&self) -> &Arc<Team> {
+        &self.started().0
+    }
+
+    fn started(&self) -> &(Arc<Team>, Instant) {
         self.team.get_or_init(|| {
             let threads = self.plan.threads();
-            Arc::new(if self.options.profile {
+            let team = if self.options.profile {
                 Team::profiled(threads)
             } else {
                 Team::new(threads)
-            })
+            };
+            (Arc::new(team), Instant::now())
         })
     }
 
@@ -303,6 +395,9 @@ impl Analysis {
                 device::choose(analysis.symbolic(), options, secs)
             }
         };
+        if let Place::Gpu { .. } = analysis.place {
+            analysis.call_witness(options, true);
+        }
         analysis.within_budget()
     }
 }

@@ -83,6 +83,11 @@ const MARGIN_SECS: f64 = 0.5;
 /// Share of a device's free memory that a plan may take: the rest is for lists and vectors.
 const MEMORY_SHARE: f64 = 0.9;
 
+/// Patterns of fewer entries are ordered for a GPU as for the host. A dissection's wide tree is predicted to save so little
+/// there (factorizations on an H100, minimum degree against dissection: `p2d5_100` 1.1 and 0.7 ms, `el3d_10` 1.1 and 1.0,
+/// `p2d5_300`, the first that is above, 2.5 and 1.3) that it takes longer to find than it saves in tens of them.
+pub(crate) const WORTH_DISSECTING: u64 = 200_000;
+
 /// What four waves may cost, which take about a tenth less memory than one, but make solves of p3d7_100 half as long again.
 const WAVES_COST: f64 = 1.05;
 

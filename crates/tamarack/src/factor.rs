@@ -11,6 +11,7 @@ use tamarack_solve::{
 use tamarack_sparse::SymmetricCsc;
 
 use crate::options::Precision;
+use crate::witness::Witness;
 use crate::{Analysis, Error};
 
 /// The Cholesky factor of a matrix, with the memory and the threads to solve with it and to make
@@ -20,6 +21,8 @@ pub struct Factor {
     kind: Kind,
     plan: Arc<FactorPlan>,
     team: Arc<Team>,
+    /// See [`Witness`].
+    witness: Option<Arc<Witness>>,
     refine: RefineOptions,
     /// Right-hand sides while answers are refined in their place.
     right: Vec<f64>,
@@ -65,9 +68,10 @@ impl Factor {
         control: &Control<'_>,
     ) -> Result<Self, Error> {
         let team = analysis.team();
-        team.calling(Call::Factorize, || {
+        let made = team.calling(Call::Factorize, || {
             Self::made_by(team, analysis, a, control)
-        })
+        });
+        made.map_err(|error| confirmed(analysis.witness(), a, control, error))
     }
 
     fn made_by(
@@ -97,6 +101,7 @@ impl Factor {
             kind,
             plan: analysis.plan().clone(),
             team: team.clone(),
+            witness: analysis.witness().cloned(),
             refine: options.refine,
             right: Vec::new(),
             refine_workspace: RefineWorkspace::default(),
@@ -129,6 +134,7 @@ impl Factor {
     ) -> Result<(), Error> {
         let team = self.team.clone();
         team.calling(Call::Factorize, || self.renew(a, control))
+            .map_err(|error| confirmed(self.witness.as_ref(), a, control, error))
     }
 
     fn renew(&mut self, a: &SymmetricCsc<f64>, control: &Control<'_>) -> Result<(), Error> {
@@ -162,7 +168,9 @@ impl Factor {
         x: &mut [f64],
     ) -> Result<SolveReport, Error> {
         let team = self.team.clone();
+        // mixed precision may have to factorize
         team.calling(Call::Solve, || self.answer(a, x))
+            .map_err(|error| confirmed(self.witness.as_ref(), a, &Control::default(), error))
     }
 
     fn answer(&mut self, a: &SymmetricCsc<f64>, x: &mut [f64]) -> Result<SolveReport, Error> {
@@ -269,5 +277,18 @@ impl Factor {
             Kind::Plain(factor) => work(factor),
             Kind::Mixed(factor) => factor.with_inverse(work),
         }
+    }
+}
+
+/// The error that is reported of `a`.
+fn confirmed(
+    witness: Option<&Arc<Witness>>,
+    a: &SymmetricCsc<f64>,
+    control: &Control<'_>,
+    error: Error,
+) -> Error {
+    match witness {
+        Some(witness) => witness.confirm(a, control, error),
+        None => error,
     }
 }

@@ -33,24 +33,27 @@
 mod analysis;
 mod choice;
 mod device;
+mod device_profile;
 mod error;
 mod factor;
 mod limits;
 mod machine;
 mod options;
+mod witness;
 
 pub use analysis::{Analysis, AnalysisSecs};
 pub use device::{Device, Place};
+pub use device_profile::{DeviceProfile, StageTime};
 pub use error::{Error, ErrorKind};
 pub use factor::{Factor, SolveReport};
 pub use limits::Limits;
 pub use machine::{available_memory_bytes, available_threads, calibrate};
 pub use options::{Options, Ordering, Precision, Rates};
 
-pub use tamarack_gpu::{GpuError, GpuOptions};
+pub use tamarack_gpu::{GpuError, GpuOptions, Span as DeviceSpan, Total as DeviceTotal};
 pub use tamarack_numeric::{
     Activity, Call, Cause, ClassTime, Control, DevicePlan, Event, FrontId, LaneTime,
-    NotPositiveDefinite, OnNotSpd, Phase, PhaseTime, Profile, Progress,
+    NotPositiveDefinite, OnNotSpd, Phase, PhaseTime, Profile, Progress, Purpose,
 };
 pub use tamarack_ordering::{AmdOptions, Method, MmdOptions, NdOptions};
 pub use tamarack_plan::{Bytes, FactorPlan, FrontRates, MemoryUse, Precision as PlanPrecision};

@@ -3,6 +3,7 @@
 pub mod analyze;
 pub mod bench;
 pub mod convert;
+pub mod device_profile;
 pub mod generate;
 pub mod gpu;
 pub mod info;

@@ -293,11 +293,11 @@ impl<'a> Sum<&'a LaneTime> for Times {
 }
 
 /// 10⁹ units per second; 0 where no time was taken.
-fn rate(units: f64, secs: f64) -> f64 {
+pub fn rate(units: f64, secs: f64) -> f64 {
     if secs > 0.0 { units / secs / 1e9 } else { 0.0 }
 }
 
-fn percent(part: f64, whole: f64) -> String {
+pub fn percent(part: f64, whole: f64) -> String {
     match 100.0 * part / whole {
         share if !share.is_finite() || share < 0.05 => "-".into(),
         share => format!("{share:.1} %"),

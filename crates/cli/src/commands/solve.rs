@@ -3,11 +3,12 @@
 use serde::Serialize;
 use tamarack::io::{DenseColumns, write_vectors};
 use tamarack::{
-    Analysis, Bytes, Control, Error, Factor, Limits, OnNotSpd, Options, Outcome, Place, Profile,
-    Progress, ResidualPrecision, SolveReport, SymmetricCsc,
+    Analysis, Bytes, Control, Error, Factor, Limits, OnNotSpd, Options, Outcome, Profile, Progress,
+    ResidualPrecision, SolveReport, SymmetricCsc,
 };
 
 use crate::args::{PrecisionArg, RefineArg, SolveArgs};
+use crate::commands::device_profile::DeviceProfileReport;
 use crate::commands::profile::ProfileReport;
 use crate::commands::report::{AnalysisReport, MatrixReport, PlaceReport, row};
 use crate::failure::Failure;
@@ -25,6 +26,8 @@ struct Report {
     accuracy: Accuracy,
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<ProfileReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_profile: Option<DeviceProfileReport>,
 }
 
 #[derive(Debug, Serialize)]
@@ -94,11 +97,11 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let mut x = b.values.clone();
     let solved = factor.solve_refined(a, &mut x)?;
     let solve_secs = activity.done();
-    let on_gpu = matches!(analysis.place(), Place::Gpu { .. });
-    if on_gpu && options.profile {
-        talk.warn("a profile is of the CPU's threads alone: there is none of a GPU yet");
+    let profile = analysis.take_profile();
+    let device = analysis.take_device_profile()?;
+    if let (Some(Some(path)), Some(profile)) = (&args.profile, &profile) {
+        trace::write(path, profile, device.as_ref())?;
     }
-    let profile = analysis.take_profile().filter(|_| !on_gpu);
     let accuracy = measure(args, a, &b, &x, &mut factor, &solved)?;
     if let Some(path) = &args.output {
         let x = DenseColumns {
@@ -108,7 +111,9 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         };
         write_vectors(path, &x).map_err(Error::from)?;
     }
-    let profile = profile.map(|p| report_profile(args, &p, &analysis, talk));
+    // On a GPU the host's threads wait.
+    let profile = profile.filter(|_| device.is_none());
+    let profile = profile.map(|p| report_profile(&p, &analysis, talk));
     let plan = analysis.plan();
     let report = Report {
         matrix: MatrixReport::new(&loaded),
@@ -130,7 +135,8 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
                 .then(|| outcome(&solved.outcome)),
         },
         accuracy,
-        profile: profile.transpose()?,
+        profile,
+        device_profile: device.as_ref().map(DeviceProfileReport::new),
     };
     if json {
         out::json(&report)?
@@ -147,21 +153,13 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     )))
 }
 
-/// Where the time went beside what the machine could do; writes the trace where that is asked for.
-fn report_profile(
-    args: &SolveArgs,
-    profile: &Profile,
-    analysis: &Analysis,
-    talk: Talk,
-) -> Result<ProfileReport, Failure> {
-    if let Some(Some(path)) = &args.profile {
-        trace::write(path, profile)?;
-    }
+/// Where the time went beside what the machine could do.
+fn report_profile(profile: &Profile, analysis: &Analysis, talk: Talk) -> ProfileReport {
     let activity = talk.spinner("measuring the machine's limits");
     let plan = analysis.plan();
     let limits = Limits::measure(plan.threads(), plan.precision());
     activity.done();
-    Ok(ProfileReport::new(profile, &limits))
+    ProfileReport::new(profile, &limits)
 }
 
 /// `A e`, for the all-ones solution.
@@ -337,5 +335,9 @@ impl Report {
             .profile
             .as_ref()
             .map_or(String::new(), ProfileReport::text)
+            + &self
+                .device_profile
+                .as_ref()
+                .map_or(String::new(), DeviceProfileReport::text)
     }
 }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use tamarack_gpu::dense::{Placed, Real};
 use tamarack_gpu::{
-    DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Graph, PinnedBuffer, Profile, Stream,
+    DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Graph, PinnedBuffer, Stream,
 };
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
 
 use super::launch::{Lanes, Stage};
 use super::parallel::side_by_side;
 use super::plan::DevicePlan;
+use super::purpose::Purpose;
 use super::work::StageWork;
 use crate::error::FactorError;
 use crate::factor::{FactorOptions, other_pattern};
@@ -47,6 +48,8 @@ pub struct DeviceFactor<T> {
     first_bad: DeviceBuffer<u64>,
     shift: Option<f64>,
     current: bool,
+    /// See [`set_profiled`](Self::set_profiled).
+    profiled: bool,
 }
 
 impl<T: DeviceValue> DeviceFactor<T> {
@@ -101,6 +104,7 @@ impl<T: DeviceValue> DeviceFactor<T> {
             first_bad,
             shift: None,
             current: false,
+            profiled: false,
             plan,
         })
     }
@@ -210,9 +214,13 @@ impl<T: DeviceValue> DeviceFactor<T> {
 
     /// Replays the recorded factorization and waits for it; the first bad pivot, and its value.
     fn run(&mut self) -> Result<Option<(ElimIdx, f64)>, GpuError> {
+        if self.profiled {
+            self.launch()?;
+        } else {
+            // SAFETY: lists, arena and values are those of the recording, and live as long as the graph.
+            unsafe { self.graph.replay(self.lanes.main())? };
+        }
         let stream = self.lanes.main();
-        // SAFETY: lists, arena and values are those of the recording, and live as long as the graph.
-        unsafe { self.graph.replay(stream)? };
         let first = stream.to_host(&self.first_bad)?.first().copied();
         let Some(position) = first.filter(|&p| p != u64::MAX) else {
             return Ok(None);
@@ -227,19 +235,28 @@ impl<T: DeviceValue> DeviceFactor<T> {
         Ok(Some((ElimIdx(position as u32), pivot)))
     }
 
-    /// Makes the factor of the values on the device once more, launch by launch, and says what each took:
-    /// launches that are timed do not run beside each other.
-    ///
-    /// # Errors
-    /// [`FactorError::Device`] for a failing device.
-    pub fn profile(&mut self) -> Result<Profile, FactorError> {
+    /// Enqueues a factorization launch by launch, each stage under its [`Purpose`].
+    fn launch(&mut self) -> Result<(), GpuError> {
         let (gpu, lanes) = (&self.gpu, &self.lanes);
-        gpu.start_profile()?;
+        gpu.group_profile(Purpose::Begin.group());
         lanes.main().fill_bytes(&mut self.first_bad, 0xFF)?;
-        for stage in &mut self.stages {
+        for (k, stage) in (0..).zip(&mut self.stages) {
+            gpu.group_profile(Purpose::Factorize(k).group());
             stage.launch(lanes, &mut self.arena, &self.values, &mut self.first_bad)?;
         }
-        Ok(gpu.finish_profile()?)
+        gpu.group_profile(Purpose::Other.group());
+        Ok(())
+    }
+
+    /// Whether factorizations are enqueued launch by launch, so that a profile of the device sees what each took,
+    /// instead of as one recorded graph, which is faster.
+    pub fn set_profiled(&mut self, profiled: bool) {
+        self.profiled = profiled;
+    }
+
+    /// Whether a profile sees its launches.
+    pub fn is_profiled(&self) -> bool {
+        self.profiled
     }
 
     /// The plan it was made by.

@@ -13,6 +13,7 @@ mod factor;
 mod launch;
 mod parallel;
 mod plan;
+mod purpose;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -21,3 +22,4 @@ mod work;
 pub use factor::{DeviceFactor, DeviceValue};
 pub use parallel::side_by_side;
 pub use plan::{DeviceOptions, DevicePlan, FrontKind};
+pub use purpose::Purpose;

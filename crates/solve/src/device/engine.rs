@@ -21,12 +21,23 @@ use crate::solver::{Engine, Form, Solver, solve_refined_here};
 pub struct Device {
     gpu: Gpu,
     plan: Arc<DevicePlan>,
+    profiled: bool,
 }
 
 impl Device {
     /// A device that works by a plan; one in the other precision is made where it is wanted.
     pub fn new(gpu: Gpu, plan: Arc<DevicePlan>) -> Self {
-        Self { gpu, plan }
+        Self {
+            gpu,
+            plan,
+            profiled: false,
+        }
+    }
+
+    /// Its factors enqueue launch by launch ([`DeviceFactor::set_profiled`](tamarack_numeric::DeviceFactor::set_profiled)).
+    #[must_use]
+    pub fn profiled(self, profiled: bool) -> Self {
+        Self { profiled, ..self }
     }
 
     fn plan(&self, precision: Precision) -> Result<Arc<DevicePlan>, FactorError> {
@@ -53,11 +64,13 @@ impl Engine for Device {
         if form == Form::Double {
             let plan = self.plan(Precision::F64)?;
             let mut solver = DeviceSolver::<f64>::new(plan, gpu, pattern, options)?;
+            solver.factor.set_profiled(self.profiled);
             solver.refactorize(a, control)?;
             return Ok(Box::new(solver));
         }
         let plan = self.plan(Precision::F32)?;
         let mut solver = DeviceSolver::<f32>::new(plan, gpu, pattern, options)?;
+        solver.factor.set_profiled(self.profiled);
         // A shift is found on the host.
         if options.not_spd == OnNotSpd::Fail {
             let stream = solver.factor.stream();

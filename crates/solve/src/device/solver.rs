@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tamarack_gpu::dense::SolveOrder;
 use tamarack_gpu::{DeviceView, DeviceViewMut, Gpu, GpuError, Graph};
 use tamarack_numeric::{
-    DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions, side_by_side,
+    DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions, Purpose, side_by_side,
 };
 use tamarack_sparse::Pattern;
 
@@ -126,6 +126,9 @@ impl<T: DeviceValue> DeviceSolver<T> {
         if !self.factor.is_current() {
             return Err(SolveError::Stale);
         }
+        if self.factor.is_profiled() {
+            return Ok(self.launch(nrhs)?);
+        }
         let at = self.graph(nrhs)?;
         // SAFETY: lists, arena and vectors are those of the recording; graphs are dropped when vectors are replaced.
         unsafe { self.graphs[at].1.replay(self.factor.stream())? };
@@ -137,23 +140,33 @@ impl<T: DeviceValue> DeviceSolver<T> {
         if let Some(at) = self.graphs.iter().position(|(of, _)| *of == nrhs) {
             return Ok(at);
         }
-        let (stream, arena, n) = (self.factor.stream(), self.factor.arena(), self.n());
-        let Vectors { space, x, .. } = &mut self.vectors;
+        let stream = self.factor.stream();
+        let (n, vectors) = (self.n(), &mut self.vectors);
         let (stages, order, rounding) = (&self.stages, &self.order, &self.rounding);
-        let graph = stream.capture(|| -> Result<(), GpuError> {
-            rounding.scale(stream, x, n, nrhs)?;
-            space.take(stream, order, x.view(), n as u64, nrhs as u32)?;
-            for stage in stages {
-                stage.forward(stream, arena, space)?;
-            }
-            for stage in stages.iter().rev() {
-                stage.backward(stream, arena, space)?;
-            }
-            space.give(stream, order, x.view_mut(), n as u64, false)?;
-            rounding.scale(stream, x, n, nrhs)
-        })?;
+        let pass = Pass {
+            n,
+            nrhs,
+            stages,
+            order,
+            rounding,
+        };
+        let graph = stream.capture(|| pass.enqueue(&self.factor, vectors))?;
         self.graphs.push((nrhs, graph));
         Ok(self.graphs.len() - 1)
+    }
+
+    /// Enqueues what the graph for so many right-hand sides would hold, launch by launch.
+    fn launch(&mut self, nrhs: usize) -> Result<(), GpuError> {
+        let (n, vectors) = (self.n(), &mut self.vectors);
+        let (stages, order, rounding) = (&self.stages, &self.order, &self.rounding);
+        let pass = Pass {
+            n,
+            nrhs,
+            stages,
+            order,
+            rounding,
+        };
+        pass.enqueue(&self.factor, vectors)
     }
 
     /// Another factor stands where the last did.
@@ -214,6 +227,37 @@ impl<T: DeviceValue> DeviceSolver<T> {
         let Vectors { x: device, way, .. } = &mut self.vectors;
         way.down(self.factor.stream(), device.view().slice(..x.len())?, x)?;
         Ok(())
+    }
+}
+
+/// A solve in place with some of the vectors there is room for.
+struct Pass<'a, T> {
+    n: usize,
+    nrhs: usize,
+    stages: &'a [Stage<T>],
+    order: &'a SolveOrder,
+    rounding: &'a Rounding,
+}
+
+impl<T: DeviceValue> Pass<'_, T> {
+    fn enqueue(&self, factor: &DeviceFactor<T>, vectors: &mut Vectors) -> Result<(), GpuError> {
+        let (gpu, stream, arena) = (factor.gpu(), factor.stream(), factor.arena());
+        let Vectors { space, x, .. } = vectors;
+        // n is below 2^32, and there are few right-hand sides
+        let (height, columns) = (self.n as u64, self.nrhs as u32);
+        self.rounding.scale(stream, x, self.n, self.nrhs)?;
+        space.take(stream, self.order, x.view(), height, columns)?;
+        for (k, stage) in (0..).zip(self.stages) {
+            gpu.group_profile(Purpose::Forward(k).group());
+            stage.forward(stream, arena, space)?;
+        }
+        for (k, stage) in self.stages.iter().enumerate().rev() {
+            gpu.group_profile(Purpose::Backward(k as u32).group());
+            stage.backward(stream, arena, space)?;
+        }
+        gpu.group_profile(Purpose::Other.group());
+        space.give(stream, self.order, x.view_mut(), height, false)?;
+        self.rounding.scale(stream, x, self.n, self.nrhs)
     }
 }
 
