@@ -6,6 +6,8 @@ use std::ops::Range;
 use memmap2::MmapMut;
 use thiserror::Error;
 
+use crate::spare::Block;
+
 /// Number types an [`Arena`] may hold: every bit pattern, all zeros included, is a value.
 pub trait Element: sealed::Sealed + Copy + Send + Sync + 'static {}
 impl Element for f32 {}
@@ -49,7 +51,7 @@ pub struct Arena<T> {
 #[derive(Debug)]
 enum Place {
     /// Words, aligned for both number types.
-    Heap(Vec<u64>),
+    Heap(Block),
     Map(MmapMut),
 }
 
@@ -62,7 +64,7 @@ impl<T: Element> Arena<T> {
             usize::try_from(bytes).map_err(|_| refused(std::io::ErrorKind::OutOfMemory.into()))?;
         if size <= SMALL_BYTES {
             return Ok(Self {
-                place: Place::Heap(vec![0; size.div_ceil(size_of::<u64>())]),
+                place: Place::Heap(Block::zeros(size.div_ceil(size_of::<u64>()))),
                 len: len as usize,
                 element: PhantomData,
             });

@@ -5,6 +5,7 @@
 
 mod arena;
 mod freed;
+mod spare;
 
 pub use arena::{Arena, Element, StoreError};
 pub use freed::return_freed_memory;
