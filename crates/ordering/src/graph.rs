@@ -8,7 +8,7 @@ use tamarack_sparse::Pattern;
 use crate::error::{OrderingError, refill};
 
 /// Patterns of so many entries are worth several threads.
-const LARGE: u64 = 200_000;
+const LARGE: usize = 200_000;
 
 /// Columns that one thread takes at a time.
 const CHUNK: usize = 4096;
@@ -24,6 +24,35 @@ pub struct Graph {
     adjacency: Vec<u32>,
 }
 
+/// The lower triangle of a symmetric pattern with its diagonal, by columns whose rows increase.
+#[derive(Clone, Copy)]
+pub(crate) struct Lower<'a> {
+    /// Offsets into `row_idx`, length n + 1.
+    pub(crate) col_ptr: &'a [u64],
+    /// Rows of all columns, the diagonal first.
+    pub(crate) row_idx: &'a [u32],
+}
+
+impl<'a> Lower<'a> {
+    /// That of a pattern.
+    pub(crate) fn of(pattern: &'a Pattern) -> Self {
+        Self {
+            col_ptr: pattern.col_ptr(),
+            row_idx: pattern.row_idx(),
+        }
+    }
+
+    /// Rows of column `j`, `j` itself first.
+    #[inline]
+    pub(crate) fn rows(&self, j: usize) -> &'a [u32] {
+        &self.row_idx[self.col_ptr[j] as usize..self.col_ptr[j + 1] as usize]
+    }
+
+    fn n(&self) -> usize {
+        self.col_ptr.len() - 1
+    }
+}
+
 impl Default for Graph {
     fn default() -> Self {
         Self {
@@ -37,15 +66,20 @@ impl Graph {
     /// Graph of a pattern; vertices in user order. Time and memory linear in its entries; with several
     /// threads, which read columns at the same time, lists are sorted afterwards.
     pub fn from_pattern(pattern: &Pattern) -> Result<Self, OrderingError> {
-        if rayon::current_num_threads() > 1 && pattern.nnz_lower() >= LARGE {
-            Self::in_parallel(pattern)
+        Self::from_lower(Lower::of(pattern))
+    }
+
+    /// The same for a lower triangle.
+    pub(crate) fn from_lower(lower: Lower<'_>) -> Result<Self, OrderingError> {
+        if rayon::current_num_threads() > 1 && lower.row_idx.len() >= LARGE {
+            Self::in_parallel(lower)
         } else {
-            Self::in_order(pattern)
+            Self::in_order(lower)
         }
     }
 
     /// By one thread.
-    fn in_order(pattern: &Pattern) -> Result<Self, OrderingError> {
+    fn in_order(pattern: Lower<'_>) -> Result<Self, OrderingError> {
         let n = pattern.n();
         let mut offsets = Vec::new();
         refill(&mut offsets, n + 1, 0u64)?;
@@ -76,7 +110,7 @@ impl Graph {
     }
 
     /// By all threads: a row's neighbors before it come in any order and are sorted.
-    fn in_parallel(pattern: &Pattern) -> Result<Self, OrderingError> {
+    fn in_parallel(pattern: Lower<'_>) -> Result<Self, OrderingError> {
         let n = pattern.n();
         let before = atomic_counters(n)?;
         let columns = (0..n).into_par_iter().with_min_len(CHUNK);
@@ -182,9 +216,12 @@ mod tests {
             ptr.push(rows.len() as u64);
         }
         let p = Pattern::lower(n as usize, &ptr, &rows).unwrap();
-        let one = Graph::in_order(&p).unwrap();
+        let one = Graph::in_order(Lower::of(&p)).unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build();
-        let many = pool.unwrap().install(|| Graph::in_parallel(&p)).unwrap();
+        let many = pool
+            .unwrap()
+            .install(|| Graph::in_parallel(Lower::of(&p)))
+            .unwrap();
         assert!(one == many);
     }
 

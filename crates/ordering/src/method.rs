@@ -112,9 +112,7 @@ pub fn order(
             Amd::new(ws, n as u32, options.aggressive).run(options.dense_limit(n), &mut ())?;
             finish(ws)?;
         }
-        Method::NestedDissection(options) => {
-            nd::order(Graph::from_pattern(pattern)?, options, &mut ws.order)?;
-        }
+        Method::NestedDissection(options) => nd::order(pattern, options, &mut ws.order)?,
     }
     Permutation::from_elimination_order(&ws.order).map_err(|_| OrderingError::Internal)
 }

@@ -26,27 +26,38 @@ pub(crate) struct Compressed {
     pub(crate) dense: Vec<u32>,
 }
 
-/// Merges twins; leaves out vertices with more than `dense_limit` neighbors. Vertices keep the order
-/// of their first members.
-pub(crate) fn compress(graph: Graph, dense_limit: usize) -> Compressed {
+impl Compressed {
+    /// The vertices that compressed vertex `c` stands for.
+    pub(crate) fn members_of<'a>(&'a self, c: &'a u32) -> &'a [u32] {
+        let at = *c as usize;
+        match self.member_ptr.get(at..at + 2) {
+            Some(range) => &self.members[range[0] as usize..range[1] as usize],
+            None => std::slice::from_ref(c),
+        }
+    }
+}
+
+/// Merges twins; leaves out vertices with more than `dense_limit` neighbors by weight. `weights` has
+/// one entry for each vertex. Vertices keep the order of their first members.
+pub(crate) fn compress(graph: Graph, weights: Vec<u32>, dense_limit: u64) -> Compressed {
     let n = graph.n();
-    let (class, count, dense) = classes(&graph, dense_limit);
+    let (class, count, dense) = classes(&graph, &weights, dense_limit);
     if count == n {
         return Compressed {
-            graph: Weighted::unit(graph),
+            graph: Weighted::new(graph, weights),
             member_ptr: Vec::new(),
             members: Vec::new(),
             dense,
         };
     }
-    contract_classes(&graph, &class, count, dense)
+    contract_classes(&graph, &weights, &class, count, dense)
 }
 
 /// The class of each vertex (`NONE`: dense), their number, and the dense vertices.
 ///
 /// Twins are each other's neighbors and their relation is transitive, so that the first of a class
 /// is the first twin in the list of each: all vertices can look for it at the same time.
-fn classes(graph: &Graph, dense_limit: usize) -> (Vec<u32>, usize, Vec<u32>) {
+fn classes(graph: &Graph, weights: &[u32], dense_limit: u64) -> (Vec<u32>, usize, Vec<u32>) {
     let n = graph.n();
     let spread = |v: u32| {
         (v.wrapping_add(1))
@@ -66,11 +77,19 @@ fn classes(graph: &Graph, dense_limit: usize) -> (Vec<u32>, usize, Vec<u32>) {
         let mut alike = before.filter(|&&u| keys[u as usize] == own);
         alike.find(|&&u| are_twins(graph, v, u)).map_or(v, |&u| u)
     };
+    let is_dense = |v: u32| {
+        let neighbors = graph.neighbors(v).iter();
+        let degree: u64 = neighbors.map(|&u| u64::from(weights[u as usize])).sum();
+        degree + u64::from(weights[v as usize]) > dense_limit + 1
+    };
+    let heaviest = weights.iter().copied().max().unwrap_or(1);
     let mut class: Vec<u32> = vertices()
-        .map(|v| match graph.degree(v) > dense_limit {
-            true => NONE,
-            false => first_twin(v),
-        })
+        .map(
+            |v| match graph.degree(v) as u64 * u64::from(heaviest) >= dense_limit && is_dense(v) {
+                true => NONE,
+                false => first_twin(v),
+            },
+        )
         .collect();
     let mut dense = Vec::new();
     let mut count = 0u32;
@@ -96,7 +115,13 @@ fn are_twins(graph: &Graph, v: u32, u: u32) -> bool {
             .eq(b.iter().filter(|&&x| x != v))
 }
 
-fn contract_classes(graph: &Graph, class: &[u32], count: usize, dense: Vec<u32>) -> Compressed {
+fn contract_classes(
+    graph: &Graph,
+    weights: &[u32],
+    class: &[u32],
+    count: usize,
+    dense: Vec<u32>,
+) -> Compressed {
     let mut member_ptr = vec![0u32; count + 1];
     for &c in class.iter().filter(|&&c| c != NONE) {
         member_ptr[c as usize + 1] += 1;
@@ -114,15 +139,15 @@ fn contract_classes(graph: &Graph, class: &[u32], count: usize, dense: Vec<u32>)
     }
     let mut out = Weighted::default();
     out.clear();
-    out.total = members.len() as u64;
     let block = count.div_ceil(BLOCKS).max(1);
     let parts: Vec<Weighted> = (0..count.div_ceil(block))
         .into_par_iter()
         .map(|k| {
             let range = k * block..count.min((k + 1) * block);
-            contract_range(graph, class, &member_ptr, &members, range)
+            contract_range(graph, weights, class, &member_ptr, &members, range)
         })
         .collect();
+    out.total = parts.iter().map(|part| part.total).sum();
     out.append(parts);
     Compressed {
         graph: out,
@@ -135,6 +160,7 @@ fn contract_classes(graph: &Graph, class: &[u32], count: usize, dense: Vec<u32>)
 /// Some of the compressed vertices with their lists.
 fn contract_range(
     graph: &Graph,
+    weights: &[u32],
     class: &[u32],
     member_ptr: &[u32],
     members: &[u32],
@@ -145,7 +171,12 @@ fn contract_range(
     let mut list: Vec<u32> = Vec::new();
     for c in range {
         let own = member_ptr[c] as usize..member_ptr[c + 1] as usize;
-        part.weights.push(own.len() as u32);
+        let weight = members[own.clone()]
+            .iter()
+            .map(|&v| weights[v as usize])
+            .sum();
+        part.weights.push(weight);
+        part.total += u64::from(weight);
         // All members have the neighbors of the first; twins among these stand for one.
         let neighbors = graph.neighbors(members[own.start]).iter();
         list.clear();

@@ -20,16 +20,15 @@ pub(crate) struct Weighted {
 }
 
 impl Weighted {
-    /// Every vertex and every edge of weight 1.
-    pub(crate) fn unit(graph: Graph) -> Self {
-        let n = graph.n();
+    /// Vertices of these weights, every edge of weight 1.
+    pub(crate) fn new(graph: Graph, weights: Vec<u32>) -> Self {
         let (offsets, adjacency) = graph.into_parts();
         Self {
             offsets,
             adjacency,
             edge_weights: Vec::new(),
-            weights: vec![1; n],
-            total: n as u64,
+            total: weights.iter().map(|&w| u64::from(w)).sum(),
+            weights,
         }
     }
 

@@ -99,7 +99,8 @@ mod tests {
     fn graph(model: &str) -> Weighted {
         let model: Model = model.parse().unwrap();
         let matrix = model.generate::<f64>().unwrap();
-        Weighted::unit(Graph::from_pattern(matrix.pattern()).unwrap())
+        let graph = Graph::from_pattern(matrix.pattern()).unwrap();
+        Weighted::new(graph, vec![1; matrix.n()])
     }
 
     #[test]

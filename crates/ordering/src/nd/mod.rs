@@ -23,6 +23,7 @@ mod options;
 mod predict;
 mod random;
 mod refine;
+mod runs;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -31,6 +32,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
+use tamarack_sparse::Pattern;
 
 use crate::error::OrderingError;
 use crate::graph::Graph;
@@ -38,13 +40,14 @@ use crate::mindeg::{AmdOptions, NONE};
 use bisect::{Bisector, Separation};
 use board::SEPARATOR;
 use buckets::{Counted, atomics, values};
-use compress::compress;
+use compress::{Compressed, compress};
 use graph::Weighted;
 use leaf::LeafSpace;
 use levels::{best_level, may_be_thin};
 pub use options::NdOptions;
 use options::QUICK;
 use random::mix;
+use runs::Runs;
 use tree::{Tree, hierarchy};
 
 /// Levels of a breadth-first search are looked at in graphs of so many times `options.piece` vertices.
@@ -57,38 +60,69 @@ const THINNER: f64 = 0.95;
 /// Graphs of so many vertices are worth a task of their own.
 const TASK: usize = 2000;
 
-/// Writes the elimination order of `graph` to `order`.
+/// Writes the elimination order of the unknowns of `pattern` to `order`.
 pub(crate) fn order(
-    graph: Graph,
+    pattern: &Pattern,
     options: &NdOptions,
     order: &mut Vec<u32>,
 ) -> Result<(), OrderingError> {
-    let n = graph.n();
+    let n = pattern.n();
     if n > crate::mindeg::MAX_ORDER {
         let (n, limit) = (n as u64, crate::mindeg::MAX_ORDER as u64);
         return Err(OrderingError::TooLarge { n, limit });
     }
-    let dense_limit = AmdOptions::default().dense_limit(n);
-    let compressed = compress(graph, dense_limit as usize);
-    let mut list: Vec<u32> = (0..compressed.graph.n() as u32).collect();
+    let merged = Merged::new(pattern)?;
+    let mut list: Vec<u32> = (0..merged.compressed.graph.n() as u32).collect();
     let dissection = Dissection {
-        graph: &compressed.graph,
+        graph: &merged.compressed.graph,
         options,
         spaces: Mutex::default(),
     };
     dissection.run(&mut list)?;
-    if compressed.member_ptr.is_empty() {
-        *order = list;
-        return Ok(());
-    }
-    order.clear();
-    order.reserve_exact(n);
-    for c in list.into_iter().map(|c| c as usize) {
-        let range = compressed.member_ptr[c] as usize..compressed.member_ptr[c + 1] as usize;
-        order.extend_from_slice(&compressed.members[range]);
-    }
-    order.extend_from_slice(&compressed.dense);
+    merged.expand(list, order);
     Ok(())
+}
+
+/// The graph of a pattern without twins.
+struct Merged {
+    unknowns: usize,
+    compressed: Compressed,
+    /// The unknowns that each vertex before compression stands for.
+    runs: Option<Runs>,
+}
+
+impl Merged {
+    fn new(pattern: &Pattern) -> Result<Self, OrderingError> {
+        let runs = Runs::find(pattern)?;
+        let (graph, weights) = match &runs {
+            Some(runs) => (Graph::from_lower(runs.lower())?, runs.weights()),
+            None => (Graph::from_pattern(pattern)?, vec![1; pattern.n()]),
+        };
+        let dense_limit = AmdOptions::default().dense_limit(pattern.n());
+        Ok(Self {
+            unknowns: pattern.n(),
+            compressed: compress(graph, weights, u64::from(dense_limit)),
+            runs,
+        })
+    }
+
+    /// From an order of the vertices to one of the unknowns.
+    fn expand(&self, list: Vec<u32>, order: &mut Vec<u32>) {
+        order.clear();
+        order.reserve_exact(self.unknowns);
+        let mut add = |v: u32| match &self.runs {
+            Some(runs) => order.extend(runs.first[v as usize]..runs.first[v as usize + 1]),
+            None => order.push(v),
+        };
+        for c in list {
+            self.compressed
+                .members_of(&c)
+                .iter()
+                .copied()
+                .for_each(&mut add);
+        }
+        self.compressed.dense.iter().copied().for_each(add);
+    }
 }
 
 /// Memory of one thread.

@@ -45,8 +45,14 @@ fn random(n: u32, per_mille: u64, seed: u64) -> Pattern {
     })
 }
 
+/// Twins merged, every vertex of weight 1, none too dense.
+fn unit(graph: Graph) -> Compressed {
+    let weights = vec![1; graph.n()];
+    compress(graph, weights, u64::MAX - 1)
+}
+
 fn weighted(p: &Pattern) -> Weighted {
-    compress(Graph::from_pattern(p).unwrap(), usize::MAX).graph
+    unit(Graph::from_pattern(p).unwrap()).graph
 }
 
 fn check(graph: &Weighted, s: &Separation) {
@@ -67,7 +73,7 @@ fn check(graph: &Weighted, s: &Separation) {
 #[test]
 fn twins_are_merged() {
     let graph = Graph::from_pattern(&grid(6, 3)).unwrap();
-    let c = compress(graph, usize::MAX);
+    let c = unit(graph);
     assert_eq!((c.graph.n(), c.graph.total), (216, 648));
     assert!(c.graph.weights.iter().all(|&w| w == 3));
     assert_eq!(c.graph.adjacency.len(), 2 * 3 * 6 * 6 * 5);
@@ -82,7 +88,7 @@ fn twins_are_merged() {
 #[test]
 fn graphs_without_twins_stay_as_they_are() {
     let graph = Graph::from_pattern(&grid(5, 1)).unwrap();
-    let c = compress(graph.clone(), usize::MAX);
+    let c = unit(graph.clone());
     assert!(c.members.is_empty() && c.dense.is_empty());
     assert_eq!((c.graph.offsets, c.graph.adjacency), graph.into_parts());
 }
@@ -263,7 +269,6 @@ fn predicted_flops_are_those_of_the_fronts() {
 #[test]
 fn the_order_does_not_depend_on_the_threads() {
     for p in [grid(22, 1), grid(9, 3), random(3000, 1, 5)] {
-        let graph = Graph::from_pattern(&p).unwrap();
         let orders = [1, 2, 16].map(|threads| {
             let pool = rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
@@ -271,8 +276,7 @@ fn the_order_does_not_depend_on_the_threads() {
                 .unwrap();
             let mut list = Vec::new();
             let options = NdOptions::default();
-            pool.install(|| order(graph.clone(), &options, &mut list))
-                .unwrap();
+            pool.install(|| order(&p, &options, &mut list)).unwrap();
             list
         });
         assert_eq!(orders[0], orders[1]);
@@ -290,9 +294,9 @@ fn every_vertex_comes_once() {
     };
     for seed in 0..200 {
         let n = 1 + (mix(seed) % 120) as u32;
-        let graph = Graph::from_pattern(&random(n, mix(seed + 1) % 100, seed)).unwrap();
+        let p = random(n, mix(seed + 1) % 100, seed);
         let mut list = Vec::new();
-        order(graph, &options, &mut list).unwrap();
+        order(&p, &options, &mut list).unwrap();
         list.sort_unstable();
         assert!(list.iter().copied().eq(0..n), "seed {seed}");
     }
