@@ -30,6 +30,9 @@ pub enum OrderingError {
         /// The names there are.
         expected: &'static str,
     },
+    /// Somebody else wanted it no more: [`order_until`](crate::order_until).
+    #[error("the ordering was stopped before its end")]
+    Stopped,
     /// The result is not a permutation: a defect of this crate, never of the input.
     #[error("the ordering did not end in a permutation; please report this with the matrix")]
     Internal,

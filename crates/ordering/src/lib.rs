@@ -13,7 +13,7 @@ mod workspace;
 
 pub use error::OrderingError;
 pub use graph::Graph;
-pub use method::{Method, order};
+pub use method::{Method, order, order_until};
 pub use mindeg::{AmdOptions, MmdOptions};
 pub use nd::NdOptions;
 pub use workspace::Workspace;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
 
 use tamarack_sparse::{Pattern, Permutation};
 
@@ -89,6 +90,20 @@ pub fn order(
     method: &Method,
     ws: &mut Workspace,
 ) -> Result<Permutation, OrderingError> {
+    order_until(pattern, method, ws, &AtomicBool::new(false))
+}
+
+/// As [`order`], unless `stop` becomes true meanwhile: another thread has found something better.
+/// Only nested dissection, which takes longest, looks at `stop`.
+///
+/// # Errors
+/// [`OrderingError::Stopped`] if it was given up; else as [`order`].
+pub fn order_until(
+    pattern: &Pattern,
+    method: &Method,
+    ws: &mut Workspace,
+    stop: &AtomicBool,
+) -> Result<Permutation, OrderingError> {
     let n = pattern.n();
     match method {
         Method::Natural => return Ok(Permutation::identity(n)),
@@ -112,7 +127,7 @@ pub fn order(
             Amd::new(ws, n as u32, options.aggressive).run(options.dense_limit(n), &mut ())?;
             finish(ws)?;
         }
-        Method::NestedDissection(options) => nd::order(pattern, options, &mut ws.order)?,
+        Method::NestedDissection(options) => nd::order(pattern, options, stop, &mut ws.order)?,
     }
     Permutation::from_elimination_order(&ws.order).map_err(|_| OrderingError::Internal)
 }

@@ -1,13 +1,14 @@
 //! Which ordering: by the predicted seconds of the factorization that it leads to.
 //!
-//! Minimum degree is cheap and comes first. Nested dissection is tried where a factorization would
+//! Minimum degree is cheap. Nested dissection is taken where a factorization would
 //! take longer than the dissection itself: it saves about half of it, and predicted seconds are about
-//! half of the measured ones. Alternatives are compared by the sizes of their fronts
+//! half of the measured ones. Both begin at the same time where there are threads for both. Alternatives are compared by the sizes of their fronts
 //! ([`SymbolicDraft`]); only the one that is taken is analyzed to the end.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use tamarack_ordering::{AmdOptions, Method, NdOptions, Workspace, order};
+use tamarack_ordering::{AmdOptions, Method, NdOptions, Workspace, order, order_until};
 use tamarack_plan::predicted_secs;
 use tamarack_sparse::{Pattern, Permutation};
 use tamarack_symbolic::{SymbolicDraft, SymbolicFactor};
@@ -27,6 +28,10 @@ const SPEEDUP: f64 = 0.8;
 
 /// Columns that are looked at to tell how many unknowns share a node.
 const SAMPLE: usize = 4096;
+
+/// Patterns of fewer entries are ordered one way after the other: they are done before another thread
+/// has begun.
+const BOTH_AT_ONCE: u64 = 100_000;
 
 /// Orders and analyzes as the options say.
 pub(crate) struct Chosen {
@@ -64,6 +69,14 @@ struct Search<'a> {
     start: Instant,
     /// Spent in orderings, of the time since `start`.
     order_secs: f64,
+}
+
+/// What minimum degree leads to.
+enum Degree {
+    /// A factorization that takes no longer than a dissection.
+    Enough(Chosen),
+    /// One of so many predicted seconds.
+    Dear { permutation: Permutation, secs: f64 },
 }
 
 impl Search<'_> {
@@ -106,24 +119,51 @@ impl Search<'_> {
         })
     }
 
-    /// Minimum degree, or nested dissection where it pays.
+    /// Minimum degree, or nested dissection where it pays. Where there are threads for both they run at
+    /// the same time, and the dissection is stopped as soon as minimum degree is seen to be enough:
+    /// which one is taken does not depend on the clock.
     fn auto(&mut self) -> Result<Chosen, Error> {
         let amd = Method::Amd(AmdOptions::default());
-        let first = self.order(&amd)?;
-        let draft = self.draft(&first)?;
-        let secs = self.predicted_secs(&draft);
-        if secs <= dissection_secs(self.pattern, self.options.machine().threads) {
-            return self.finish_draft(draft, amd.name());
-        }
-        drop(draft);
         let nd = Method::NestedDissection(NdOptions::default());
-        let second = self.order(&nd)?;
+        let stop = AtomicBool::new(false);
+        let first = || {
+            let found = self.minimum_degree(&amd, &stop);
+            stop.fetch_or(found.is_err(), Relaxed);
+            found
+        };
+        let second = || order_until(self.pattern, &nd, &mut Workspace::new(), &stop);
+        let (first, second) = if self.pattern.nnz_lower() < BOTH_AT_ONCE {
+            (first(), second())
+        } else {
+            rayon::join(first, second)
+        };
+        let (degree, secs) = match first? {
+            Degree::Enough(chosen) => return Ok(chosen),
+            Degree::Dear { permutation, secs } => (permutation, secs),
+        };
+        let second = second?;
+        self.order_secs = self.start.elapsed().as_secs_f64();
         let draft = self.draft(&second)?;
         if self.predicted_secs(&draft) < secs {
             return self.finish_draft(draft, nd.name());
         }
         drop(draft);
-        self.finish(&first, amd.name())
+        self.finish(&degree, amd.name())
+    }
+
+    /// Orders by minimum degree, and where the factorization takes no longer than a dissection would
+    /// raises `stop` and analyzes it.
+    fn minimum_degree(&self, amd: &Method, stop: &AtomicBool) -> Result<Degree, Error> {
+        let mut own = Search { ..*self };
+        let permutation = own.order(amd)?;
+        let draft = own.draft(&permutation)?;
+        let secs = own.predicted_secs(&draft);
+        if secs <= dissection_secs(own.pattern, own.options.machine().threads) {
+            stop.store(true, Relaxed);
+            return Ok(Degree::Enough(own.finish_draft(draft, amd.name())?));
+        }
+        drop(draft);
+        Ok(Degree::Dear { permutation, secs })
     }
 
     /// The best that is found before `budget` is over: minimum degree, then dissections from one seed

@@ -28,7 +28,7 @@ mod runs;
 mod tests;
 mod tree;
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -48,7 +48,7 @@ pub use options::NdOptions;
 use options::QUICK;
 use random::mix;
 use runs::Runs;
-use tree::{Tree, hierarchy};
+use tree::Tree;
 
 /// Levels of a breadth-first search are looked at in graphs of so many times `options.piece` vertices.
 /// With 8 in place of 30 grids take longer and gain nothing.
@@ -60,10 +60,11 @@ const THINNER: f64 = 0.95;
 /// Graphs of so many vertices are worth a task of their own.
 const TASK: usize = 2000;
 
-/// Writes the elimination order of the unknowns of `pattern` to `order`.
+/// Writes the elimination order of the unknowns of `pattern` to `order`, unless `stop` becomes true.
 pub(crate) fn order(
     pattern: &Pattern,
     options: &NdOptions,
+    stop: &AtomicBool,
     order: &mut Vec<u32>,
 ) -> Result<(), OrderingError> {
     let n = pattern.n();
@@ -76,6 +77,7 @@ pub(crate) fn order(
     let dissection = Dissection {
         graph: &merged.compressed.graph,
         options,
+        stop,
         spaces: Mutex::default(),
     };
     dissection.run(&mut list)?;
@@ -151,6 +153,8 @@ struct Descent<'a> {
 struct Dissection<'a> {
     graph: &'a Weighted,
     options: &'a NdOptions,
+    /// True where the order is wanted no more.
+    stop: &'a AtomicBool,
     /// Spaces not in use.
     spaces: Mutex<Vec<Space>>,
 }
@@ -180,10 +184,13 @@ impl Dissection<'_> {
         list: &mut [u32],
         seed: u64,
     ) -> Result<(), OrderingError> {
-        let levels = hierarchy(graph, self.options, seed);
-        if graph.n() >= LEVELS * self.options.piece
-            && may_be_thin(graph)
-            && let Some((cost, level)) = best_level(graph, self.options)
+        let thin = graph.n() >= LEVELS * self.options.piece && may_be_thin(graph);
+        let (levels, level) = rayon::join(
+            || self.hierarchy(graph, seed),
+            || thin.then(|| best_level(graph, self.options)).flatten(),
+        );
+        self.go_on()?;
+        if let Some((cost, level)) = level
             && cost < THINNER * self.root_cost(graph, &levels, seed)
         {
             drop(levels);
@@ -199,6 +206,7 @@ impl Dissection<'_> {
             return a.and(b);
         }
         let tree = self.tree(graph, levels, seed);
+        self.go_on()?;
         let (arranged, bounds) = arrange(&tree);
         let place = places(&arranged, graph.n());
         let globals: Vec<u32> = arranged.iter().map(|&v| list[v as usize]).collect();
@@ -272,6 +280,7 @@ impl Dissection<'_> {
         seed: u64,
         space: &mut Space,
     ) -> Result<(), OrderingError> {
+        self.go_on()?;
         if graph.n() <= self.options.leaf {
             space.graphs.push(graph);
             return space.leaf.order(self.graph, list);
@@ -303,6 +312,18 @@ impl Dissection<'_> {
             },
         );
         a.and(b)
+    }
+
+    /// Whether all that is done from now on is in vain.
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    fn go_on(&self) -> Result<(), OrderingError> {
+        match self.is_stopped() {
+            true => Err(OrderingError::Stopped),
+            false => Ok(()),
+        }
     }
 
     fn take_space(&self) -> Space {

@@ -168,10 +168,9 @@ mod tests {
                 full[i][j] = true;
                 full[j][i] = true;
             };
-            for i in 0..n {
-                for j in 0..=i {
-                    let key = mix(seed ^ node[i] << 8 ^ node[j] << 16);
-                    if node[i] == node[j] || key % 4 == 0 {
+            for (i, own) in node.iter().enumerate() {
+                for (j, other) in node[..=i].iter().enumerate() {
+                    if own == other || mix(seed ^ own << 8 ^ other << 16).is_multiple_of(4) {
                         join(i, j);
                     }
                 }
@@ -181,8 +180,8 @@ mod tests {
                 join(i, j);
             }
             let (mut ptr, mut rows) = (vec![0u64], Vec::new());
-            for j in 0..n {
-                rows.extend((j..n).filter(|&i| full[i][j]).map(|i| i as u32));
+            for (j, row) in (0..).zip(&full) {
+                rows.extend((j..n as u32).filter(|&i| row[i as usize]));
                 ptr.push(rows.len() as u64);
             }
             let pattern = Pattern::lower(n, &ptr, &rows).unwrap();

@@ -276,7 +276,8 @@ fn the_order_does_not_depend_on_the_threads() {
                 .unwrap();
             let mut list = Vec::new();
             let options = NdOptions::default();
-            pool.install(|| order(&p, &options, &mut list)).unwrap();
+            pool.install(|| order(&p, &options, &AtomicBool::new(false), &mut list))
+                .unwrap();
             list
         });
         assert_eq!(orders[0], orders[1]);
@@ -296,8 +297,32 @@ fn every_vertex_comes_once() {
         let n = 1 + (mix(seed) % 120) as u32;
         let p = random(n, mix(seed + 1) % 100, seed);
         let mut list = Vec::new();
-        order(&p, &options, &mut list).unwrap();
+        order(&p, &options, &AtomicBool::new(false), &mut list).unwrap();
         list.sort_unstable();
         assert!(list.iter().copied().eq(0..n), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_dissection_ends_soon_after_it_is_stopped() {
+    let p = grid(22, 1);
+    let stop = AtomicBool::new(true);
+    let mut list = Vec::new();
+    let stopped = order(&p, &NdOptions::default(), &stop, &mut list);
+    assert_eq!(stopped, Err(OrderingError::Stopped));
+    // At any time: whatever was under way, nothing but this comes out, or the whole order.
+    for micros in (0..40_000).step_by(2_000) {
+        let stop = AtomicBool::new(false);
+        let result = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_micros(micros));
+                stop.store(true, Relaxed);
+            });
+            order(&p, &NdOptions::default(), &stop, &mut list)
+        });
+        match result {
+            Ok(()) => assert_eq!(list.len(), p.n()),
+            Err(error) => assert_eq!(error, OrderingError::Stopped),
+        }
     }
 }

@@ -24,7 +24,7 @@ use crate::nd::options::{FINE, THOROUGH};
 use crate::nd::predict::predicted_flops;
 use crate::nd::random::mix;
 use crate::nd::refine::Task;
-use crate::nd::{Dissection, NdOptions, Space};
+use crate::nd::{Dissection, Space};
 
 /// Nodes of the tree have numbers below 2 to this power.
 const DEPTH: u32 = 16;
@@ -37,6 +37,15 @@ const PROGRESS: f64 = 0.9;
 /// No separator of more than so many times `options.piece` vertices is given up: bisecting them anew
 /// takes one thread long, and brings 1 to 2 % on 5- and 7-point grids only.
 const LARGEST_LOST: f64 = 48.0;
+
+/// Nor is one of a piece of fewer vertices than so many times `options.piece`: there are many of these, and
+/// little of the fill comes from them (1 % on `p2d9_700`, nothing or less than that elsewhere, in up to
+/// half of the time on `qp_DTOC3`).
+const LEAST_LOST: f64 = 10.0;
+
+/// Nor is one that has more vertices than so many times the square root of its piece: in solids that
+/// brings nothing (`el3d_40`, `p3d27_50`: the same flops in 0.7 of the time); in planes 2 to 7 %.
+const LONGEST_LOST: f64 = 2.0;
 
 /// Trees are compared on a level with at most the `SHARE`th part of the vertices.
 const SHARE: usize = 8;
@@ -115,6 +124,28 @@ impl Dissection<'_> {
         }
     }
 
+    /// Coarser and coarser graphs, down to less than `2 options.piece` vertices.
+    pub(crate) fn hierarchy(&self, graph: &Weighted, seed: u64) -> Vec<Level> {
+        let options = self.options;
+        let mut coarsener = Coarsener::default();
+        let heaviest = (1.5 * graph.total as f64 / options.piece as f64).max(1.0) as u64;
+        let mut levels: Vec<Level> = Vec::new();
+        loop {
+            let last = levels.last().map_or(graph, |l| &l.graph);
+            if last.n() < 2 * options.piece || self.is_stopped() {
+                return levels;
+            }
+            let mut next = Level::default();
+            let seed = mix(seed.wrapping_add(levels.len() as u64));
+            coarsener.coarsen(last, heaviest, seed, &mut next.graph, &mut next.map);
+            if next.graph.n() as f64 > 0.95 * last.n() as f64 {
+                return levels;
+            }
+            next.graph.shrink();
+            levels.push(next);
+        }
+    }
+
     /// What the first separator alone will cost; infinite where there is none.
     pub(crate) fn root_cost(&self, graph: &Weighted, levels: &[Level], seed: u64) -> f64 {
         let coarsest = levels.last().map_or(graph, |l| &l.graph);
@@ -138,9 +169,13 @@ impl Dissection<'_> {
                 .with_min_len(4096)
                 .map(|&c| AtomicU32::new(tree.labels[c as usize].load(Relaxed)))
                 .collect();
-            self.refine_all(fine, tree);
+            if !self.is_stopped() {
+                self.refine_all(fine, tree);
+            }
         }
-        self.divide(fine, tree, seed);
+        if !self.is_stopped() {
+            self.divide(fine, tree, seed);
+        }
     }
 
     /// Refines every separator, from the root down.
@@ -176,8 +211,11 @@ impl Dissection<'_> {
         let lock = |t: usize| separators[t].lock().unwrap_or_else(PoisonError::into_inner);
         let separator = std::mem::take(&mut *lock(t as usize));
         let (total, cost) = self.refine_node(graph, tree, t, separator, &mut space);
-        let vertices = total as f64 * graph.n() as f64 / graph.total as f64;
-        let small = vertices < LARGEST_LOST * self.options.piece as f64;
+        let per_weight = graph.n() as f64 / graph.total as f64;
+        let vertices = total as f64 * per_weight;
+        let pieces = vertices / self.options.piece as f64;
+        let small = (LEAST_LOST..LARGEST_LOST).contains(&pieces)
+            && cost * per_weight < LONGEST_LOST * vertices.sqrt();
         if small && cost > PROGRESS * tree.costs[t as usize] {
             self.give_space(space);
             return vec![(t, f64::INFINITY)];
@@ -328,26 +366,5 @@ impl Growing {
             *label = home[*label as usize];
             *self.label_weights[*label as usize].get_mut() += u64::from(weight);
         }
-    }
-}
-
-/// Coarser and coarser graphs, down to less than `2 options.piece` vertices.
-pub(crate) fn hierarchy(graph: &Weighted, options: &NdOptions, seed: u64) -> Vec<Level> {
-    let mut coarsener = Coarsener::default();
-    let heaviest = (1.5 * graph.total as f64 / options.piece as f64).max(1.0) as u64;
-    let mut levels: Vec<Level> = Vec::new();
-    loop {
-        let last = levels.last().map_or(graph, |l| &l.graph);
-        if last.n() < 2 * options.piece {
-            return levels;
-        }
-        let mut next = Level::default();
-        let seed = mix(seed.wrapping_add(levels.len() as u64));
-        coarsener.coarsen(last, heaviest, seed, &mut next.graph, &mut next.map);
-        if next.graph.n() as f64 > 0.95 * last.n() as f64 {
-            return levels;
-        }
-        next.graph.shrink();
-        levels.push(next);
     }
 }
