@@ -3,14 +3,58 @@
 //! Reads `STEM.bin` (`i64` n and nnz, `i64` column offsets, `i32` rows; lower triangle with diagonal:
 //! what `order_pattern` writes) and, where they are, `STEM.metis` (`i32` elimination order) and
 //! `STEM.secs` (its processor seconds). Prints nnz(L), flops and processor seconds (wall seconds with
-//! several threads), the ratios, wall seconds of the symbolic analysis, and a hash of the permutation.
+//! several threads), the ratios, wall seconds of the symbolic analysis, the most memory that the ordering
+//! held at a time beside the pattern, in words of 4 bytes for each edge, and a hash of the permutation.
 
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::error::Error;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 use tamarack_ordering::{Method, Workspace, order};
 use tamarack_sparse::{Pattern, Permutation};
 use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
+
+/// The system's memory, and how much of it is in use.
+struct Counting;
+
+static LIVE_BYTES: AtomicUsize = AtomicUsize::new(0);
+static PEAK_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+fn count(more: usize, less: usize) {
+    let live = LIVE_BYTES.fetch_add(more.wrapping_sub(less), Relaxed);
+    PEAK_BYTES.fetch_max(live.wrapping_add(more.wrapping_sub(less)), Relaxed);
+}
+
+// SAFETY: every call goes to the system's allocator with the arguments it came with.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size(), 0);
+        // SAFETY: as the caller's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size(), 0);
+        // SAFETY: as the caller's.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size, layout.size());
+        // SAFETY: as the caller's.
+        unsafe { System.realloc(at, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        count(0, layout.size());
+        // SAFETY: as the caller's.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static MEMORY: Counting = Counting;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -32,10 +76,14 @@ fn main() -> Result<()> {
         .build()?;
     let method: Method = method.parse()?;
     let mut ratios = [(0.0f64, 0u32); 2];
-    println!("| matrix | n | nnz(L) | ratio | flops | ratio | secs | ratio | symbolic | hash |");
-    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    println!(
+        "| matrix | n | nnz(L) | ratio | flops | ratio | secs | ratio | symbolic | words/edge | hash |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     for stem in &stems {
         let pattern = read_pattern(&format!("{stem}.bin"))?;
+        let before = LIVE_BYTES.load(Relaxed);
+        PEAK_BYTES.store(before, Relaxed);
         let mut ws = Workspace::new();
         let mut secs = f64::INFINITY;
         let mut found = Permutation::identity(0);
@@ -48,6 +96,9 @@ fn main() -> Result<()> {
             };
             secs = secs.min(spent);
         }
+        let held = PEAK_BYTES.load(Relaxed) - before;
+        let edges = pattern.nnz_lower() - pattern.n() as u64;
+        let per_edge = held as f64 / 4.0 / edges.max(1) as f64;
         let wall = Instant::now();
         let options = SymbolicOptions::default();
         drop(pool.install(|| SymbolicFactor::analyze(&pattern, &found, &options))?);
@@ -76,7 +127,7 @@ fn main() -> Result<()> {
             }
         }
         println!(
-            "| {} | {} | {nnz:.4e} | {:.3} | {flops:.4e} | {:.3} | {secs:.3} | {:.2} | {symbolic:.3} | {hash:016x} |",
+            "| {} | {} | {nnz:.4e} | {:.3} | {flops:.4e} | {:.3} | {secs:.3} | {:.2} | {symbolic:.3} | {per_edge:.1} | {hash:016x} |",
             stem.rsplit('/').next().unwrap_or(stem),
             pattern.n(),
             nnz / other_nnz,
