@@ -39,12 +39,11 @@ const PROGRESS: f64 = 0.9;
 const LARGEST_LOST: f64 = 48.0;
 
 /// Nor is one of a piece of fewer vertices than so many times `options.piece`: there are many of these, and
-/// little of the fill comes from them (1 % on `p2d9_700`, nothing or less than that elsewhere, in up to
-/// half of the time on `qp_DTOC3`).
+/// little of the fill comes from them (1 % on `p2d9_700` and `qp_DTOC3`, which takes half longer with 4).
 const LEAST_LOST: f64 = 10.0;
 
 /// Nor is one that has more vertices than so many times the square root of its piece: in solids that
-/// brings nothing (`el3d_40`, `p3d27_50`: the same flops in 0.7 of the time); in planes 2 to 7 %.
+/// brings nothing (`p3d27_64`: the same flops in two thirds of the time); in planes 2 to 7 %.
 const LONGEST_LOST: f64 = 2.0;
 
 /// Trees are compared on a level with at most the `SHARE`th part of the vertices.
