@@ -2,8 +2,9 @@
 //!
 //! Minimum degree is cheap. Nested dissection is taken where a factorization would
 //! take longer than the dissection itself: it saves about half of it, and predicted seconds are about
-//! half of the measured ones. Both begin at the same time where there are threads for both. Alternatives are compared by the sizes of their fronts
-//! ([`SymbolicDraft`]); only the one that is taken is analyzed to the end.
+//! half of the measured ones. Both begin at the same time where there are threads for both.
+//! Alternatives are compared by the sizes of their fronts ([`SymbolicDraft`]); only the one that is
+//! taken is analyzed to the end.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -74,7 +75,7 @@ struct Search<'a> {
 /// What minimum degree leads to.
 enum Degree {
     /// A factorization that takes no longer than a dissection.
-    Enough(Chosen),
+    Enough(Box<Chosen>),
     /// One of so many predicted seconds.
     Dear { permutation: Permutation, secs: f64 },
 }
@@ -132,13 +133,14 @@ impl Search<'_> {
             found
         };
         let second = || order_until(self.pattern, &nd, &mut Workspace::new(), &stop);
-        let (first, second) = if self.pattern.nnz_lower() < BOTH_AT_ONCE {
-            (first(), second())
-        } else {
+        let threads = self.options.machine().threads;
+        let (first, second) = if threads > 1 && self.pattern.nnz_lower() >= BOTH_AT_ONCE {
             rayon::join(first, second)
+        } else {
+            (first(), second())
         };
         let (degree, secs) = match first? {
-            Degree::Enough(chosen) => return Ok(chosen),
+            Degree::Enough(chosen) => return Ok(*chosen),
             Degree::Dear { permutation, secs } => (permutation, secs),
         };
         let second = second?;
@@ -160,7 +162,8 @@ impl Search<'_> {
         let secs = own.predicted_secs(&draft);
         if secs <= dissection_secs(own.pattern, own.options.machine().threads) {
             stop.store(true, Relaxed);
-            return Ok(Degree::Enough(own.finish_draft(draft, amd.name())?));
+            let chosen = own.finish_draft(draft, amd.name())?;
+            return Ok(Degree::Enough(Box::new(chosen)));
         }
         drop(draft);
         Ok(Degree::Dear { permutation, secs })

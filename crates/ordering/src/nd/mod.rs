@@ -72,6 +72,9 @@ pub(crate) fn order(
         let (n, limit) = (n as u64, crate::mindeg::MAX_ORDER as u64);
         return Err(OrderingError::TooLarge { n, limit });
     }
+    if stop.load(Relaxed) {
+        return Err(OrderingError::Stopped);
+    }
     let merged = Merged::new(pattern)?;
     let mut list: Vec<u32> = (0..merged.compressed.graph.n() as u32).collect();
     let dissection = Dissection {
