@@ -126,47 +126,31 @@ impl<T: DeviceValue> DeviceSolver<T> {
         if !self.factor.is_current() {
             return Err(SolveError::Stale);
         }
-        if self.factor.is_profiled() {
-            return Ok(self.launch(nrhs)?);
+        let n = self.n();
+        let (factor, vectors, graphs) = (&self.factor, &mut self.vectors, &mut self.graphs);
+        let (stages, order, rounding) = (&self.stages, &self.order, &self.rounding);
+        let pass = Pass {
+            n,
+            nrhs,
+            stages,
+            order,
+            rounding,
+        };
+        if factor.is_profiled() {
+            // Launch by launch: to a profile a graph is one piece.
+            return Ok(pass.enqueue(factor, vectors)?);
         }
-        let at = self.graph(nrhs)?;
+        let at = match graphs.iter().position(|(of, _)| *of == nrhs) {
+            Some(at) => at,
+            None => {
+                let graph = factor.stream().capture(|| pass.enqueue(factor, vectors))?;
+                graphs.push((nrhs, graph));
+                graphs.len() - 1
+            }
+        };
         // SAFETY: lists, arena and vectors are those of the recording; graphs are dropped when vectors are replaced.
-        unsafe { self.graphs[at].1.replay(self.factor.stream())? };
+        unsafe { graphs[at].1.replay(factor.stream())? };
         Ok(())
-    }
-
-    /// The number of the graph for so many right-hand sides, which is recorded if it is not there.
-    fn graph(&mut self, nrhs: usize) -> Result<usize, GpuError> {
-        if let Some(at) = self.graphs.iter().position(|(of, _)| *of == nrhs) {
-            return Ok(at);
-        }
-        let stream = self.factor.stream();
-        let (n, vectors) = (self.n(), &mut self.vectors);
-        let (stages, order, rounding) = (&self.stages, &self.order, &self.rounding);
-        let pass = Pass {
-            n,
-            nrhs,
-            stages,
-            order,
-            rounding,
-        };
-        let graph = stream.capture(|| pass.enqueue(&self.factor, vectors))?;
-        self.graphs.push((nrhs, graph));
-        Ok(self.graphs.len() - 1)
-    }
-
-    /// Enqueues what the graph for so many right-hand sides would hold, launch by launch.
-    fn launch(&mut self, nrhs: usize) -> Result<(), GpuError> {
-        let (n, vectors) = (self.n(), &mut self.vectors);
-        let (stages, order, rounding) = (&self.stages, &self.order, &self.rounding);
-        let pass = Pass {
-            n,
-            nrhs,
-            stages,
-            order,
-            rounding,
-        };
-        pass.enqueue(&self.factor, vectors)
     }
 
     /// Another factor stands where the last did.
