@@ -1,16 +1,16 @@
 //! The factor against a dense one, its bits for any number of threads, and every way it can fail.
 
+mod common;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use common::{cube, plan};
 use tamarack_numeric::{
-    Activity, Cause, Control, Event, FactorError, FactorOptions, NumericFactor, OnNotSpd, Team,
-    Value,
+    Cause, Control, FactorError, FactorOptions, NumericFactor, OnNotSpd, Team, Value,
 };
-use tamarack_plan::{FactorPlan, Machine, PlanOptions};
 use tamarack_sparse::{Duplicates, Permutation, Scalar, SymmetricCsc, Triplets, UserIdx};
-use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
 
 /// A small random generator (xorshift64*).
 struct Random(u64);
@@ -47,79 +47,6 @@ fn random_spd<T: Scalar>(n: usize, degree: usize, seed: u64) -> SymmetricCsc<T> 
         t.push(i as u32, i as u32, T::from_f64(d)).unwrap();
     }
     t.into_symmetric(Duplicates::Sum).unwrap()
-}
-
-/// 7-point Laplacian on a cube, its nodes numbered by nested bisection for a bushy tree.
-fn cube(m: usize) -> (SymmetricCsc<f64>, Permutation) {
-    let id = |x: usize, y: usize, z: usize| ((z * m + y) * m + x) as u32;
-    let mut t = Triplets::new(m * m * m).unwrap();
-    for z in 0..m {
-        for y in 0..m {
-            for x in 0..m {
-                t.push(id(x, y, z), id(x, y, z), 6.0).unwrap();
-                for (near, inside) in [
-                    (id(x + 1, y, z), x + 1 < m),
-                    (id(x, y + 1, z), y + 1 < m),
-                    (id(x, y, z + 1), z + 1 < m),
-                ] {
-                    if inside {
-                        t.push(near, id(x, y, z), -1.0).unwrap();
-                    }
-                }
-            }
-        }
-    }
-    let mut order = Vec::new();
-    bisect([0, 0, 0], [m; 3], &id, &mut order);
-    let p = Permutation::from_elimination_order(&order).unwrap();
-    (t.into_symmetric(Duplicates::Sum).unwrap(), p)
-}
-
-fn bisect(
-    lo: [usize; 3],
-    hi: [usize; 3],
-    id: &impl Fn(usize, usize, usize) -> u32,
-    order: &mut Vec<u32>,
-) {
-    let axis = (0..3).max_by_key(|&a| hi[a] - lo[a]).unwrap();
-    if hi[axis] - lo[axis] <= 2 {
-        for z in lo[2]..hi[2] {
-            for y in lo[1]..hi[1] {
-                order.extend((lo[0]..hi[0]).map(|x| id(x, y, z)));
-            }
-        }
-        return;
-    }
-    let middle = usize::midpoint(lo[axis], hi[axis]);
-    let (mut left, mut right, mut cut) = ((lo, hi), (lo, hi), (lo, hi));
-    left.1[axis] = middle;
-    right.0[axis] = middle + 1;
-    (cut.0[axis], cut.1[axis]) = (middle, middle + 1);
-    bisect(left.0, left.1, id, order);
-    bisect(right.0, right.1, id, order);
-    for z in cut.0[2]..cut.1[2] {
-        for y in cut.0[1]..cut.1[1] {
-            order.extend((cut.0[0]..cut.1[0]).map(|x| id(x, y, z)));
-        }
-    }
-}
-
-fn plan<T: Value>(
-    a: &SymmetricCsc<T>,
-    order: &Permutation,
-    threads: usize,
-    block: usize,
-) -> Arc<FactorPlan> {
-    let s = SymbolicFactor::analyze(a.pattern(), order, &SymbolicOptions::default()).unwrap();
-    let machine = Machine {
-        threads,
-        ..Machine::default()
-    };
-    let options = PlanOptions {
-        precision: T::PRECISION,
-        block,
-    };
-    Arc::new(FactorPlan::new(Arc::new(s), &machine, &options).unwrap())
 }
 
 fn factorize<T: Value>(
@@ -438,72 +365,4 @@ fn progress_rises_to_the_total_and_cancel_is_obeyed() {
     let f = NumericFactor::factorize(plan, team, &a, &options, &control);
     assert!(matches!(f, Err(FactorError::Cancelled)), "{f:?}");
     assert!(started.elapsed() < Duration::from_secs(5));
-}
-
-/// Events of a lane nest, outer ones first.
-fn nest(events: &[Event]) -> bool {
-    let mut open: Vec<u64> = Vec::new();
-    events.iter().all(|event| {
-        let end = event.start_ns + event.duration_ns;
-        while open.last().is_some_and(|&outer| outer <= event.start_ns) {
-            open.pop();
-        }
-        let inside = open.last().is_none_or(|&outer| end <= outer);
-        open.push(end);
-        inside
-    })
-}
-
-#[test]
-fn a_profile_counts_every_front_and_second_and_changes_no_bit() {
-    let (a, order) = cube(24);
-    for threads in [1, 2, 4] {
-        let plan = plan(&a, &order, threads, 64);
-        let (options, control) = (FactorOptions::default(), Control::default());
-        let make = |team: Arc<Team>| {
-            let began = Instant::now();
-            let f = NumericFactor::factorize(plan.clone(), team, &a, &options, &control).unwrap();
-            (f, began.elapsed().as_secs_f64())
-        };
-        let plain = Arc::new(Team::new(threads));
-        let (f, _) = make(plain.clone());
-        assert!(plain.profiler().is_none());
-        let team = Arc::new(Team::profiled(threads));
-        let (g, secs) = make(team.clone());
-        let symbolic = plan.symbolic();
-        assert!((0..symbolic.supernodes()).all(|s| f.panel(s) == g.panel(s)));
-
-        let profile = team.profiler().unwrap().take();
-        for class in &profile.classes {
-            let inside = |s: &usize| {
-                let order = symbolic.npiv(*s) + symbolic.nupd(*s);
-                order >= class.smallest && class.largest.is_none_or(|largest| order <= largest)
-            };
-            let fronts = (0..symbolic.supernodes()).filter(inside).count();
-            assert_eq!(class.fronts, fronts as u64, "{class:?}");
-            assert_eq!(class.flops > 0, fronts > 0);
-        }
-        let flops: u128 = profile.classes.iter().map(|c| c.flops).sum();
-        assert_eq!(flops, plan.flops_done());
-
-        // Every lane of every phase adds up to the phase, and the phases to what a caller waits
-        // for, memory excepted.
-        for phase in &profile.phases {
-            for lane in &phase.lanes {
-                let sum = lane.busy_secs() + lane.idle_secs;
-                let slack = 0.02 * phase.wall_secs + 2e-5;
-                assert!((sum - phase.wall_secs).abs() < slack, "{phase:?}");
-            }
-        }
-        let factorize = profile.factorize_secs();
-        assert!(
-            factorize < secs && factorize > 0.3 * secs,
-            "{factorize} {secs}"
-        );
-        assert!(profile.events.len() == threads && profile.events.iter().all(|e| nest(e)));
-        let single = |e: &&Event| e.activity == Activity::Front;
-        let single = profile.events.iter().flatten().filter(single).count();
-        assert!(single > 0 && single < symbolic.supernodes());
-        assert_eq!(team.profiler().unwrap().take().factorize_secs(), 0.0);
-    }
 }

@@ -1,0 +1,82 @@
+//! What the tests of this folder share.
+
+use std::sync::Arc;
+
+use tamarack_numeric::Value;
+use tamarack_plan::{FactorPlan, Machine, PlanOptions};
+use tamarack_sparse::{Duplicates, Permutation, SymmetricCsc, Triplets};
+use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
+
+/// 7-point Laplacian on a cube, its nodes numbered by nested bisection for a bushy tree.
+pub fn cube(m: usize) -> (SymmetricCsc<f64>, Permutation) {
+    let id = |x: usize, y: usize, z: usize| ((z * m + y) * m + x) as u32;
+    let mut t = Triplets::new(m * m * m).unwrap();
+    for z in 0..m {
+        for y in 0..m {
+            for x in 0..m {
+                t.push(id(x, y, z), id(x, y, z), 6.0).unwrap();
+                for (near, inside) in [
+                    (id(x + 1, y, z), x + 1 < m),
+                    (id(x, y + 1, z), y + 1 < m),
+                    (id(x, y, z + 1), z + 1 < m),
+                ] {
+                    if inside {
+                        t.push(near, id(x, y, z), -1.0).unwrap();
+                    }
+                }
+            }
+        }
+    }
+    let mut order = Vec::new();
+    bisect([0, 0, 0], [m; 3], &id, &mut order);
+    let p = Permutation::from_elimination_order(&order).unwrap();
+    (t.into_symmetric(Duplicates::Sum).unwrap(), p)
+}
+
+fn bisect(
+    lo: [usize; 3],
+    hi: [usize; 3],
+    id: &impl Fn(usize, usize, usize) -> u32,
+    order: &mut Vec<u32>,
+) {
+    let axis = (0..3).max_by_key(|&a| hi[a] - lo[a]).unwrap();
+    if hi[axis] - lo[axis] <= 2 {
+        for z in lo[2]..hi[2] {
+            for y in lo[1]..hi[1] {
+                order.extend((lo[0]..hi[0]).map(|x| id(x, y, z)));
+            }
+        }
+        return;
+    }
+    let middle = usize::midpoint(lo[axis], hi[axis]);
+    let (mut left, mut right, mut cut) = ((lo, hi), (lo, hi), (lo, hi));
+    left.1[axis] = middle;
+    right.0[axis] = middle + 1;
+    (cut.0[axis], cut.1[axis]) = (middle, middle + 1);
+    bisect(left.0, left.1, id, order);
+    bisect(right.0, right.1, id, order);
+    for z in cut.0[2]..cut.1[2] {
+        for y in cut.0[1]..cut.1[1] {
+            order.extend((cut.0[0]..cut.1[0]).map(|x| id(x, y, z)));
+        }
+    }
+}
+
+/// A plan with the default amalgamation.
+pub fn plan<T: Value>(
+    a: &SymmetricCsc<T>,
+    order: &Permutation,
+    threads: usize,
+    block: usize,
+) -> Arc<FactorPlan> {
+    let s = SymbolicFactor::analyze(a.pattern(), order, &SymbolicOptions::default()).unwrap();
+    let machine = Machine {
+        threads,
+        ..Machine::default()
+    };
+    let options = PlanOptions {
+        precision: T::PRECISION,
+        block,
+    };
+    Arc::new(FactorPlan::new(Arc::new(s), &machine, &options).unwrap())
+}
