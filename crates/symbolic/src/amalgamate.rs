@@ -8,9 +8,14 @@
 //! afterwards. Parents are visited in postorder; each takes its best child first, and judges the
 //! others anew after every merge. `O(children log children)` for each parent.
 
+use std::ops::Range;
+
 use crate::AmalgamationOptions;
 use crate::factor::NONE;
+use crate::parts::Parts;
+use crate::postorder::subtree_sizes;
 use crate::supernodes::SuperForest;
+use crate::threads::{map_all, slices};
 
 /// Supernodes of a forest joined into larger ones.
 pub(crate) struct Merged {
@@ -22,67 +27,132 @@ pub(crate) struct Merged {
     pub parent: Vec<u32>,
 }
 
+/// A supernode while others merge into it.
+#[derive(Clone, Copy)]
+struct Growing {
+    /// Predicted seconds, as far as it has grown.
+    secs: f64,
+    zeros: u64,
+    npiv: u32,
+    /// The one that it became part of, or `NONE`.
+    into: u32,
+}
+
 impl Merged {
     /// Nothing merged.
     pub fn none(forest: &SuperForest) -> Self {
         Self {
             into: (0..forest.len() as u32).collect(),
-            npiv: (0..forest.len()).map(|s| forest.npiv(s)).collect(),
+            npiv: forest.npiv.clone(),
             parent: forest.parent.clone(),
         }
     }
 
     /// Merges wherever the options say that it pays.
     pub fn new(forest: &SuperForest, options: &AmalgamationOptions) -> Self {
-        let ns = forest.len();
-        let mut merged = Self::none(forest);
-        let mut zeros = vec![0u64; ns];
-        let (ptr, children) = child_lists(&forest.parent);
-        let mut queue: Vec<(f64, u32)> = Vec::new();
-        let secs = |npiv: u32, nupd: u32| options.predicted_secs(npiv, nupd);
-        // Predicted seconds of each, as far as it has grown.
-        let mut alone: Vec<f64> = (0..ns)
-            .map(|s| secs(forest.npiv(s), forest.nupd[s]))
-            .collect();
-        for p in 0..ns {
-            let up = forest.nupd[p];
-            queue.clear();
-            for &c in &children[ptr[p]..ptr[p + 1]] {
-                let together = secs(merged.npiv[c as usize] + merged.npiv[p], up);
-                let gain = alone[c as usize] + alone[p] - together;
-                if gain > 0.0 {
-                    queue.push((gain, c));
-                }
-            }
-            queue.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            for &(_, c) in &queue {
-                let c = c as usize;
-                let (child, this) = ((merged.npiv[c], forest.nupd[c]), (merged.npiv[p], up));
-                let total = zeros[p] + zeros[c] + added_zeros(child, this);
-                let npiv = child.0 + this.0;
-                if options.allows(npiv, total, trapezoid(npiv, up)) {
-                    let together = secs(npiv, up);
-                    if alone[c] + alone[p] - together > 0.0 {
-                        zeros[p] = total;
-                        merged.npiv[p] = npiv;
-                        merged.into[c] = p as u32;
-                        alone[p] = together;
-                    }
-                }
-            }
-        }
+        let size = subtree_sizes(&forest.parent);
+        let parts = Parts::new(&forest.parent, &size, |s| WORK * u64::from(size[s]));
+        let new = Growing {
+            secs: 0.0,
+            zeros: 0,
+            npiv: 0,
+            into: NONE,
+        };
+        let mut nodes = vec![new; forest.len()];
+        let merging = Merging {
+            forest,
+            options,
+            size: &size,
+        };
+        let own = slices(&mut nodes, parts.ranges.iter().cloned());
+        let tasks = own.into_iter().zip(&parts.ranges).collect();
+        map_all(tasks, |(nodes, range): (&mut [Growing], &Range<usize>)| {
+            merging.run(nodes, range.start, range.clone());
+        });
+        merging.run(&mut nodes, 0, parts.top.iter().map(|&p| p as usize));
+        let mut merged = Self {
+            into: vec![0; forest.len()],
+            npiv: nodes.iter().map(|node| node.npiv).collect(),
+            parent: vec![NONE; forest.len()],
+        };
         // Ancestors come later, so a sweep from the roots finds where each ends up.
-        for s in (0..ns).rev() {
-            merged.into[s] = match merged.into[s] {
-                p if p as usize == s => p,
+        for s in (0..forest.len()).rev() {
+            merged.into[s] = match nodes[s].into {
+                NONE => s as u32,
                 p => merged.into[p as usize],
             };
-            if merged.parent[s] != NONE {
-                merged.parent[s] = merged.into[merged.parent[s] as usize];
+            if forest.parent[s] != NONE {
+                merged.parent[s] = merged.into[forest.parent[s] as usize];
             }
         }
         merged
     }
+}
+
+/// Work on a supernode, in that of a node in [`Parts`].
+const WORK: u64 = 4;
+
+/// What merging looks at.
+struct Merging<'a> {
+    forest: &'a SuperForest,
+    options: &'a AmalgamationOptions,
+    /// Supernodes of each subtree.
+    size: &'a [u32],
+}
+
+impl Merging<'_> {
+    /// Merges children into each of `parents`, increasing; `nodes` begin with supernode `base` and hold all
+    /// their descendants.
+    fn run(&self, nodes: &mut [Growing], base: usize, parents: impl Iterator<Item = usize>) {
+        let forest = self.forest;
+        let secs = |npiv: u32, nupd: u32| self.options.predicted_secs(npiv, nupd);
+        let mut queue: Vec<(f64, u32)> = Vec::new();
+        for p in parents {
+            let up = forest.nupd[p];
+            let mut this = Growing {
+                secs: secs(forest.npiv[p], up),
+                npiv: forest.npiv[p],
+                ..nodes[p - base]
+            };
+            queue.clear();
+            for c in children(self.size, p) {
+                let child = &nodes[c - base];
+                let together = secs(child.npiv + this.npiv, up);
+                let gain = child.secs + this.secs - together;
+                if gain > 0.0 {
+                    queue.push((gain, c as u32));
+                }
+            }
+            queue.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            for &(_, c) in &queue {
+                let child = &mut nodes[c as usize - base];
+                let sizes = ((child.npiv, forest.nupd[c as usize]), (this.npiv, up));
+                let zeros = this.zeros + child.zeros + added_zeros(sizes.0, sizes.1);
+                let npiv = child.npiv + this.npiv;
+                if self.options.allows(npiv, zeros, trapezoid(npiv, up)) {
+                    let together = secs(npiv, up);
+                    if child.secs + this.secs - together > 0.0 {
+                        child.into = p as u32;
+                        this.zeros = zeros;
+                        this.npiv = npiv;
+                        this.secs = together;
+                    }
+                }
+            }
+            nodes[p - base] = this;
+        }
+    }
+}
+
+/// Children of a node of a postordered forest with subtrees of `size` nodes, the last one first.
+pub(crate) fn children(size: &[u32], p: usize) -> impl Iterator<Item = usize> + '_ {
+    let first = p + 1 - size[p] as usize;
+    let mut end = p;
+    std::iter::from_fn(move || {
+        let child = end.checked_sub(1).filter(|_| end > first)?;
+        end -= size[child] as usize;
+        Some(child)
+    })
 }
 
 impl AmalgamationOptions {
@@ -125,8 +195,8 @@ pub(crate) fn trapezoid(npiv: u32, nupd: u32) -> u64 {
 }
 
 /// Children of every node, increasing: offsets and nodes.
-pub(crate) fn child_lists(parent: &[u32]) -> (Vec<usize>, Vec<u32>) {
-    let mut ptr = vec![0usize; parent.len() + 1];
+pub(crate) fn child_lists(parent: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let mut ptr = vec![0u32; parent.len() + 1];
     for &p in parent {
         if p != NONE {
             ptr[p as usize] += 1;
@@ -137,11 +207,11 @@ pub(crate) fn child_lists(parent: &[u32]) -> (Vec<usize>, Vec<u32>) {
         sum += *p;
         *p = sum;
     }
-    let mut children = vec![0u32; sum];
+    let mut children = vec![0u32; sum as usize];
     for (c, &p) in parent.iter().enumerate().rev() {
         if p != NONE {
             ptr[p as usize] -= 1;
-            children[ptr[p as usize]] = c as u32;
+            children[ptr[p as usize] as usize] = c as u32;
         }
     }
     (ptr, children)

@@ -2,13 +2,15 @@
 
 use tamarack_sparse::{Pattern, Permutation};
 
-use crate::amalgamate::{Merged, child_lists, trapezoid};
+use crate::amalgamate::{Merged, trapezoid};
 use crate::assembly::Assembly;
 use crate::counts::column_counts;
 use crate::etree::elimination_tree;
 use crate::fingerprint::pattern_fingerprint;
+use crate::nodes::Nodes;
+use crate::parts::Parts;
 use crate::permuted::LowerRows;
-use crate::postorder::{postorder, relabel_forest};
+use crate::postorder::Postordered;
 use crate::structure::Structure;
 use crate::sums::Fronts;
 use crate::supernodes::SuperForest;
@@ -18,15 +20,10 @@ use crate::{Stats, SymbolicError, SymbolicFactor, SymbolicOptions};
 /// orderings of a pattern will cost can be compared by their drafts; one is then finished.
 pub struct SymbolicDraft<'a> {
     pattern: &'a Pattern,
-    ordering: &'a Permutation,
+    nodes: Nodes<'a>,
     lower: LowerRows,
-    /// Postorder label of every step of the ordering.
-    post: Vec<u32>,
-    /// Room for the rows of the entry map.
-    buffer: Vec<u32>,
-    /// Entries of every column of L.
-    count: Vec<u32>,
-    fundamental_supernodes: u64,
+    /// Counts of L and A; those of what is stored are left at zero.
+    stats: Stats,
     assembly: Assembly,
 }
 
@@ -46,27 +43,31 @@ impl<'a> SymbolicDraft<'a> {
             let ordering = ordering.len();
             return Err(SymbolicError::OrderingLength { ordering, n });
         }
-        let lower = LowerRows::new(pattern, ordering);
-        let tree = elimination_tree(&lower);
-        let post = postorder(&tree);
-        let tree = relabel_forest(&tree, &post);
-        let columns = lower.columns(&post);
-        let count = column_counts(&tree, &columns);
-        let forest = SuperForest::fundamental(&tree, &count);
-        drop(tree);
+        let nodes = Nodes::find(pattern, ordering);
+        let lower = LowerRows::new(pattern, &nodes);
+        let tree = Postordered::new(&elimination_tree(&lower), &nodes);
+        let parts = Parts::new(&tree.parent, &tree.size, |s| u64::from(tree.size[s]));
+        let counts = column_counts(&tree, &lower, &parts);
+        let forest = SuperForest::fundamental(&tree, &counts.factor);
         let merged = match &options.amalgamation {
             Some(amalgamation) => Merged::new(&forest, amalgamation),
             None => Merged::none(&forest),
         };
+        let mut stats = Stats {
+            nnz_a: pattern.nnz_lower(),
+            fundamental_supernodes: forest.len() as u64,
+            ..Stats::default()
+        };
+        for (&npiv, &nupd) in forest.npiv.iter().zip(&forest.nupd) {
+            stats.nnz_l += trapezoid(npiv, nupd);
+            stats.flops += front_flops(npiv, nupd);
+        }
         Ok(Self {
             pattern,
-            ordering,
+            assembly: Assembly::new(&tree, &counts.below, &forest, &merged),
+            nodes,
             lower,
-            post,
-            buffer: columns.rows,
-            count,
-            fundamental_supernodes: forest.len() as u64,
-            assembly: Assembly::new(&forest, &merged),
+            stats,
         })
     }
 
@@ -84,27 +85,18 @@ impl<'a> SymbolicDraft<'a> {
     pub fn finish(self) -> Result<SymbolicFactor, SymbolicError> {
         let Self {
             pattern,
-            ordering,
+            nodes,
             lower,
-            post,
-            buffer,
-            count,
-            fundamental_supernodes,
+            mut stats,
             assembly,
         } = self;
+        let structure = Structure::new(pattern, &nodes, &lower, &assembly);
+        drop(lower);
         let n = pattern.n();
-        let wrong_length = |_| SymbolicError::OrderingLength {
-            ordering: ordering.len(),
-            n,
-        };
-        let label: Vec<u32> = post
-            .iter()
-            .map(|&k| assembly.column_label[k as usize])
-            .collect();
-        drop(post);
-        let permutation = renumbered(ordering, &label).map_err(wrong_length)?;
-        let structure = Structure::new(pattern, &lower, &label, &permutation, &assembly, buffer);
-        let fronts = Fronts {
+        let wrong_length = |_| SymbolicError::OrderingLength { ordering: n, n };
+        let order = eliminated(&nodes, &assembly.rank_at);
+        let permutation = Permutation::from_elimination_order(&order).map_err(wrong_length)?;
+        let (fronts, (child_ptr, children)) = Fronts {
             super_ptr: assembly.super_ptr,
             parent: assembly.parent,
             row_ptr: structure.row_ptr,
@@ -112,24 +104,19 @@ impl<'a> SymbolicDraft<'a> {
             relative: structure.relative,
         }
         .with_sums();
-        let stats = Stats {
-            nnz_a: pattern.nnz_lower(),
-            nnz_l: count.iter().map(|&c| u64::from(c)).sum(),
-            flops: count.iter().map(|&c| u128::from(c).pow(2)).sum(),
-            fundamental_supernodes,
-            ..stored(&fronts.super_ptr, &fronts.row_ptr)
-        };
-        let (child_ptr, children) = child_lists(&fronts.parent);
+        let kept = stored(&fronts.super_ptr, &fronts.row_ptr);
+        stats.nnz_l_stored = kept.nnz_l_stored;
+        stats.flops_stored = kept.flops_stored;
         Ok(SymbolicFactor {
             permutation,
             super_ptr: fronts.super_ptr,
             parent: fronts.parent,
-            child_ptr: child_ptr.into_iter().map(|p| p as u32).collect(),
+            child_ptr,
             children,
             row_ptr: fronts.row_ptr,
             rows: fronts.rows,
             relative: fronts.relative,
-            entry_ptr: structure.entry_ptr,
+            entry_ptr: assembly.entry_ptr,
             entry_src: structure.entry_src,
             entry_src_high: structure.entry_src_high,
             entry_row: structure.entry_row,
@@ -157,16 +144,14 @@ impl SymbolicFactor {
     }
 }
 
-/// The ordering in which step `label[k]` eliminates what was step `k` of `ordering`.
-fn renumbered(
-    ordering: &Permutation,
-    label: &[u32],
-) -> Result<Permutation, tamarack_sparse::PermutationError> {
-    let mut user = vec![0u32; label.len()];
-    for (&i, &j) in ordering.user_of_elim().iter().zip(label) {
-        user[j as usize] = i;
+/// The unknowns in the order of elimination, given the rank of the node that begins at a column.
+fn eliminated(nodes: &Nodes<'_>, rank_at: &[u32]) -> Vec<u32> {
+    let mut order = Vec::with_capacity(rank_at.len());
+    while let Some(&rank) = rank_at.get(order.len()) {
+        let first = nodes.first[rank as usize];
+        order.extend(first..first + nodes.weight(rank as usize));
     }
-    Permutation::from_elimination_order(&user)
+    order
 }
 
 /// Counts of what is stored; the others are left at zero.
@@ -182,6 +167,12 @@ pub(crate) fn stored(super_ptr: &[u32], row_ptr: &[u64]) -> Stats {
 
 /// Sum of the squares of `nupd + 1 ..= nupd + npiv`.
 pub(crate) fn front_flops(npiv: u32, nupd: u32) -> u128 {
+    let (last, before) = (u64::from(npiv) + u64::from(nupd), u64::from(nupd));
+    // In 64 bits where they suffice: small fronts are many.
+    if last < 1 << 20 {
+        let pyramid = |m: u64| m * (m + 1) * (2 * m + 1) / 6;
+        return u128::from(pyramid(last) - pyramid(before));
+    }
     let pyramid = |m: u128| m * (m + 1) * (2 * m + 1) / 6;
-    pyramid(u128::from(npiv) + u128::from(nupd)) - pyramid(u128::from(nupd))
+    pyramid(u128::from(last)) - pyramid(u128::from(before))
 }

@@ -9,8 +9,9 @@
 
 use std::cmp::Reverse;
 
-use crate::amalgamate::{Merged, child_lists};
+use crate::amalgamate::{Merged, children};
 use crate::factor::NONE;
+use crate::postorder::{Postordered, subtree_sizes};
 use crate::supernodes::SuperForest;
 
 /// Supernodes in their final order.
@@ -21,42 +22,54 @@ pub(crate) struct Assembly {
     pub parent: Vec<u32>,
     /// Rows below the diagonal block.
     pub nupd: Vec<u32>,
-    /// Final label of every column, by its label in the postordered elimination tree.
-    pub column_label: Vec<u32>,
+    /// Supernodes of each subtree.
+    pub size: Vec<u32>,
+    /// Final column of the first unknown of every node, and its supernode; by the rank of the node.
+    pub home: Vec<(u32, u32)>,
+    /// Rank of the node that begins with each column; anything for its others.
+    pub rank_at: Vec<u32>,
+    /// Offsets of the columns of A, diagonal included, length `n + 1`.
+    pub entry_ptr: Vec<u64>,
 }
 
 impl Assembly {
-    /// Orders what amalgamation left of a forest of supernodes.
-    pub fn new(forest: &SuperForest, merged: &Merged) -> Self {
-        let kept: Vec<u32> = (0..forest.len() as u32)
-            .filter(|&s| merged.into[s as usize] == s)
-            .collect();
+    /// Orders what amalgamation left of a forest of supernodes; `below` are the entries of each node's columns
+    /// in A below the node.
+    pub fn new(tree: &Postordered, below: &[u32], forest: &SuperForest, merged: &Merged) -> Self {
         let mut rank = vec![NONE; forest.len()];
-        for (k, &s) in kept.iter().enumerate() {
-            rank[s as usize] = k as u32;
+        let mut kept = 0u32;
+        for (s, &into) in merged.into.iter().enumerate() {
+            if into as usize == s {
+                rank[s] = kept;
+                kept += 1;
+            }
         }
-        let parent: Vec<u32> = kept
-            .iter()
-            .map(|&s| match merged.parent[s as usize] {
-                NONE => NONE,
-                p => rank[p as usize],
-            })
-            .collect();
-        let nupd: Vec<u32> = kept.iter().map(|&s| forest.nupd[s as usize]).collect();
-        let npiv: Vec<u32> = kept.iter().map(|&s| merged.npiv[s as usize]).collect();
-        let place = stack_minimizing_postorder(&parent, &nupd);
+        let mut parent = Vec::with_capacity(kept as usize);
+        let mut nupd = Vec::with_capacity(kept as usize);
+        let mut npiv = Vec::with_capacity(kept as usize);
+        for s in (0..forest.len()).filter(|&s| rank[s] != NONE) {
+            let up = merged.parent[s];
+            parent.push(if up == NONE { NONE } else { rank[up as usize] });
+            nupd.push(forest.nupd[s]);
+            npiv.push(merged.npiv[s]);
+        }
+        let (place, size) = stack_minimizing_postorder(&parent, &nupd);
 
-        let ns = kept.len();
+        let ns = parent.len();
         let mut out = Self {
             super_ptr: vec![0; ns + 1],
             parent: vec![NONE; ns],
             nupd: vec![0; ns],
-            column_label: vec![0; forest.ptr[forest.len()] as usize],
+            size: vec![0; ns],
+            home: vec![(0, 0); tree.len()],
+            rank_at: Vec::new(),
+            entry_ptr: Vec::new(),
         };
         for k in 0..ns {
             let s = place[k] as usize;
             out.super_ptr[s + 1] = npiv[k];
             out.nupd[s] = nupd[k];
+            out.size[s] = size[k];
             if parent[k] != NONE {
                 out.parent[s] = place[parent[k] as usize];
             }
@@ -64,52 +77,90 @@ impl Assembly {
         for s in 0..ns {
             out.super_ptr[s + 1] += out.super_ptr[s];
         }
+        out.place_columns(tree, below, forest, |s| {
+            place[rank[merged.into[s] as usize] as usize]
+        });
+        out
+    }
+
+    /// Gives every node its columns, in the supernode that `home` says that its own is part of.
+    fn place_columns(
+        &mut self,
+        tree: &Postordered,
+        below: &[u32],
+        forest: &SuperForest,
+        home: impl Fn(usize) -> u32,
+    ) {
+        let n = self.super_ptr[self.parent.len()] as usize;
+        self.rank_at = vec![0; n];
+        self.entry_ptr = vec![0; n + 1];
         // Members come in the old postorder, so descendants stay before ancestors.
-        let mut next = out.super_ptr.clone();
+        let mut next = self.super_ptr.clone();
         for s in 0..forest.len() {
-            let home = place[rank[merged.into[s] as usize] as usize] as usize;
-            let columns = forest.ptr[s] as usize..forest.ptr[s + 1] as usize;
-            for label in &mut out.column_label[columns] {
-                *label = next[home];
-                next[home] += 1;
+            let home = home(s);
+            let next = &mut next[home as usize];
+            for node in forest.ptr[s] as usize..forest.ptr[s + 1] as usize {
+                let (column, weight) = (*next as usize, tree.weight(node));
+                self.home[tree.rank[node] as usize] = (*next, home);
+                self.rank_at[column] = tree.rank[node];
+                for b in 0..weight {
+                    self.entry_ptr[column + b as usize] = u64::from(weight - b + below[node]);
+                }
+                *next += weight;
             }
         }
-        out
+        let mut sum = 0;
+        for p in &mut self.entry_ptr {
+            sum += std::mem::replace(p, sum);
+        }
     }
 }
 
-/// Place of every node in the postorder that needs the smallest stack; `parent[s] > s` or `NONE`.
-fn stack_minimizing_postorder(parent: &[u32], nupd: &[u32]) -> Vec<u32> {
+/// Place of every node in the postorder that needs the smallest stack, and the number of nodes of its
+/// subtree; a forest in postorder.
+fn stack_minimizing_postorder(parent: &[u32], nupd: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let ns = parent.len();
-    let (ptr, mut children) = child_lists(parent);
+    let size = subtree_sizes(parent);
     let mut peak = vec![0u128; ns];
-    let mut size = vec![1u32; ns];
-    for s in 0..ns {
-        let list = &mut children[ptr[s]..ptr[s + 1]];
-        // A stable sort: equal children keep their order.
-        list.sort_by_key(|&c| Reverse(peak[c as usize] - update_entries(nupd[c as usize])));
-        let updates = list.iter().map(|&c| update_entries(nupd[c as usize]));
-        let peaks = list.iter().map(|&c| peak[c as usize]);
-        peak[s] = stack_peak(updates.zip(peaks), update_entries(nupd[s]));
-        size[s] += list.iter().map(|&c| size[c as usize]).sum::<u32>();
-    }
-    // As in `postorder`, but each node shares its range out among its children as they are sorted.
-    let mut place = vec![0u32; ns];
+    // Where the subtree of each begins among its siblings' and, later, among all.
     let mut start = vec![0u32; ns];
-    let mut next_root = 0;
-    for s in (0..ns).rev() {
-        if parent[s] == NONE {
-            start[s] = next_root;
-            next_root += size[s];
+    let mut list: Vec<(Reverse<u128>, u32)> = Vec::new();
+    for s in 0..ns {
+        let own = update_entries(nupd[s]);
+        match size[s] {
+            1 => peak[s] = own,
+            total if total == size[s - 1] + 1 => {
+                let child = update_entries(nupd[s - 1]);
+                peak[s] = stack_peak(std::iter::once((child, peak[s - 1])), own);
+            }
+            _ => {
+                list.clear();
+                list.extend(children(&size, s).map(|c| {
+                    let waiting = peak[c] - update_entries(nupd[c]);
+                    (Reverse(waiting), c as u32)
+                }));
+                // Equal children keep their order.
+                list.sort_unstable();
+                let pairs = list.iter().map(|&(_, c)| c as usize);
+                peak[s] = stack_peak(pairs.map(|c| (update_entries(nupd[c]), peak[c])), own);
+                let mut free = 0;
+                for &(_, c) in &list {
+                    start[c as usize] = free;
+                    free += size[c as usize];
+                }
+            }
         }
-        let mut free = start[s];
-        for &c in &children[ptr[s]..ptr[s + 1]] {
-            start[c as usize] = free;
-            free += size[c as usize];
-        }
-        place[s] = free;
     }
-    place
+    // From the roots: each subtree begins where its siblings' before it and its parent's do.
+    let mut place = vec![0u32; ns];
+    for s in (0..ns).rev() {
+        start[s] += match parent[s] {
+            NONE => s as u32 + 1 - size[s],
+            p => start[p as usize],
+        };
+        place[s] = start[s] + size[s] - 1;
+    }
+    (place, size)
 }
 
 /// Peak of a front given `(update, peak)` of its children in order, and its own update matrix.

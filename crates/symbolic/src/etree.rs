@@ -10,7 +10,7 @@ use crate::permuted::LowerRows;
 
 /// Parent of every column, or `NONE`; always `parent[j] > j`.
 pub(crate) fn elimination_tree(lower: &LowerRows) -> Vec<u32> {
-    let n = lower.n();
+    let n = lower.len();
     let mut parent = vec![NONE; n];
     let mut ancestor = vec![NONE; n];
     for i in 0..n {

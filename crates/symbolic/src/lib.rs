@@ -15,7 +15,9 @@ mod error;
 mod etree;
 mod factor;
 mod fingerprint;
+mod nodes;
 mod options;
+mod parts;
 mod permuted;
 mod postorder;
 mod saved;
@@ -24,6 +26,7 @@ mod sums;
 mod supernodes;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 pub use analyze::SymbolicDraft;
 pub use error::SymbolicError;

@@ -1,17 +1,29 @@
-//! The strict lower triangle of `P A Pᵀ` by rows, and its transpose.
+//! The strict lower triangle of `P A Pᵀ` by rows, node by node.
 //!
-//! Invariant: row `i` lists columns below `i` only, each once, in no particular order. Built by
-//! counting sorts in time and memory linear in `n + nnz(A)`; the diagonal is left out because it is
+//! Invariant: row `i` lists columns below `i` only, each once, in no particular order: nothing that is made of
+//! the rows depends on it, so that threads may fill them together. Built by
+//! a counting sort in time and memory linear in `n + nnz(A)`; the diagonal is left out because it is
 //! always present and its source is known.
 
-use tamarack_sparse::{Pattern, Permutation};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Strict lower triangle of a permuted pattern, by rows.
+use tamarack_sparse::Pattern;
+
+use crate::factor::NONE;
+use crate::nodes::Nodes;
+use crate::threads::{chunks, map_all};
+
+/// Unknowns whose entries a thread sorts in one go.
+const CHUNK: usize = 1 << 14;
+
+/// Strict lower triangle of a permuted pattern, by rows; rows and columns are ranks of nodes.
 pub(crate) struct LowerRows {
-    /// Offsets of the rows, length `n + 1`.
-    pub ptr: Vec<usize>,
-    /// Column (elimination order) in the high half, low half of the source in the low half: eight
-    /// bytes an entry, as this is the largest array of the analysis.
+    /// Offsets of the rows, length `nodes + 1`.
+    pub ptr: Vec<u64>,
+    /// Column in the high half, low half of the source in the low half: eight
+    /// bytes an entry, as this is the largest array of the analysis. The source is where the entry of the first unknowns
+    /// of both nodes stands in the user's values.
     entries: Vec<u64>,
     /// High halves of the sources, empty unless A has 2^32 entries or more.
     src_high: Vec<u32>,
@@ -19,43 +31,39 @@ pub(crate) struct LowerRows {
 
 impl LowerRows {
     /// Sorts the entries of `pattern` into rows of the permuted matrix.
-    pub fn new(pattern: &Pattern, ordering: &Permutation) -> Self {
+    pub fn new(pattern: &Pattern, nodes: &Nodes<'_>) -> Self {
         let wide = pattern.nnz_lower() > u64::from(u32::MAX);
-        Self::with_width(pattern, ordering, wide)
+        Self::with_width(pattern, nodes, wide)
     }
 
     /// As `new`, with 64-bit sources if `wide`.
-    fn with_width(pattern: &Pattern, ordering: &Permutation, wide: bool) -> Self {
-        let n = pattern.n();
-        let elim = ordering.elim_of_user();
-        let mut ptr = vec![0usize; n + 1];
-        for j in 0..n {
-            let b = elim[j];
-            for &i in &pattern.rows(j)[1..] {
-                ptr[elim[i as usize].max(b) as usize] += 1;
-            }
-        }
+    fn with_width(pattern: &Pattern, nodes: &Nodes<'_>, wide: bool) -> Self {
+        let mut ptr = vec![0u64; nodes.len() + 1];
+        let counts = Counters::new(&mut ptr, pattern.n() > CHUNK);
+        map_all(chunks(pattern.n(), CHUNK), |columns| {
+            for_entries(pattern, nodes, columns, |row, _, _| {
+                counts.add(row, 1);
+            });
+        });
         // Exclusive ends first; filling from the back turns them into starts.
         let mut sum = 0;
         for p in &mut ptr {
             sum += *p;
             *p = sum;
         }
-        let mut entries = vec![0u64; sum];
-        let mut src_high = vec![0u32; if wide { sum } else { 0 }];
-        for j in 0..n {
-            let b = elim[j];
-            let range = pattern.range(j);
-            for (k, &i) in (range.start..range.end).zip(pattern.rows(j)).skip(1) {
-                let a = elim[i as usize];
-                let slot = &mut ptr[a.max(b) as usize];
-                *slot -= 1;
-                entries[*slot] = u64::from(a.min(b)) << 32 | u64::from(k as u32);
+        let mut entries = vec![0u64; sum as usize];
+        let mut src_high = vec![0u32; if wide { sum as usize } else { 0 }];
+        let next = Counters::new(&mut ptr, pattern.n() > CHUNK);
+        let (slots, high) = (shared_u64(&mut entries), shared_u32(&mut src_high));
+        map_all(chunks(pattern.n(), CHUNK), |columns| {
+            for_entries(pattern, nodes, columns, |row, column, src| {
+                let slot = next.add(row, u64::MAX).wrapping_sub(1) as usize;
+                slots[slot].store(u64::from(column) << 32 | u64::from(src as u32), Relaxed);
                 if wide {
-                    src_high[*slot] = (k as u64 >> 32) as u32;
+                    high[slot].store((src >> 32) as u32, Relaxed);
                 }
-            }
-        }
+            });
+        });
         Self {
             ptr,
             entries,
@@ -63,56 +71,32 @@ impl LowerRows {
         }
     }
 
-    /// Order of the matrix.
-    pub fn n(&self) -> usize {
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
         self.ptr.len() - 1
     }
 
+    /// Where the entries of row `i` stand.
+    #[inline]
+    pub fn range(&self, i: usize) -> Range<usize> {
+        self.ptr[i] as usize..self.ptr[i + 1] as usize
+    }
+
     /// Columns of row `i` left of the diagonal.
-    pub fn row(&self, i: usize) -> impl Iterator<Item = u32> + '_ {
-        let range = self.ptr[i]..self.ptr[i + 1];
-        self.entries[range].iter().map(|&e| column(e))
+    #[inline]
+    pub fn row(&self, i: usize) -> impl Iterator<Item = u32> + Clone + '_ {
+        self.entries[self.range(i)].iter().map(|&e| column(e))
     }
 
-    /// Columns of row `i` left of the diagonal, and the positions of its entries in the user's values.
-    pub fn row_with_src(&self, i: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
-        let range = self.ptr[i]..self.ptr[i + 1];
-        let start = range.start;
-        let entries = self.entries[range].iter().enumerate();
-        entries.map(move |(k, &e)| {
-            let high = self.src_high.get(start + k).copied().unwrap_or(0);
-            (column(e), u64::from(high) << 32 | u64::from(e as u32))
-        })
-    }
-
-    /// Columns of all entries, row after row.
-    pub fn all_columns(&self) -> impl Iterator<Item = u32> + '_ {
-        self.entries.iter().map(|&e| column(e))
-    }
-
-    /// The columns of the relabeled matrix: what was `k` becomes `label[k]`, which must keep the
-    /// triangle lower (any topological order of the elimination tree does).
-    pub fn columns(&self, label: &[u32]) -> LowerColumns {
-        let n = self.n();
-        let mut ptr = vec![0usize; n + 1];
-        for c in self.all_columns() {
-            ptr[label[c as usize] as usize] += 1;
-        }
-        let mut sum = 0;
-        for p in &mut ptr {
-            sum += *p;
-            *p = sum;
-        }
-        // Room for the diagonal too: the buffer becomes the rows of the entry map.
-        let mut rows = vec![0u32; sum + n];
-        for i in 0..n {
-            for c in self.row(i) {
-                let slot = &mut ptr[label[c as usize] as usize];
-                *slot -= 1;
-                rows[*slot] = label[i];
-            }
-        }
-        LowerColumns { ptr, rows }
+    /// Column of the entry that stands at `at`, and its position in the user's values.
+    #[inline]
+    pub fn entry(&self, at: usize) -> (u32, u64) {
+        let entry = self.entries[at];
+        let high = self.src_high.get(at).copied().unwrap_or(0);
+        (
+            column(entry),
+            u64::from(high) << 32 | u64::from(entry as u32),
+        )
     }
 }
 
@@ -121,47 +105,102 @@ fn column(entry: u64) -> u32 {
     (entry >> 32) as u32
 }
 
-/// Strict lower triangle of a relabeled pattern, by columns, rows in no particular order.
-pub(crate) struct LowerColumns {
-    /// Offsets of the columns, length `n + 1`.
-    pub ptr: Vec<usize>,
-    /// Rows, and room for n more.
-    pub rows: Vec<u32>,
+/// Calls `work` with the row, the column (ranks) and the source of every edge between nodes that stands in some of the
+/// user's columns.
+fn for_entries(
+    pattern: &Pattern,
+    nodes: &Nodes<'_>,
+    columns: Range<usize>,
+    mut work: impl FnMut(u32, u32, u64),
+) {
+    for j in columns {
+        let b = nodes.rank[j];
+        if b == NONE {
+            continue;
+        }
+        let sources = pattern.col_ptr()[j]..;
+        for (src, &i) in sources.zip(pattern.rows(j)).skip(1) {
+            let a = nodes.rank[i as usize];
+            if a != NONE {
+                work(a.max(b), a.min(b), src);
+            }
+        }
+    }
 }
 
-impl LowerColumns {
-    /// Rows of column `j` below the diagonal.
-    pub fn column(&self, j: usize) -> &[u32] {
-        &self.rows[self.ptr[j]..self.ptr[j + 1]]
+/// Numbers that several threads count in.
+struct Counters<'a> {
+    numbers: &'a [AtomicU64],
+    /// Whether there are several threads: a locked addition costs several plain ones.
+    contended: bool,
+}
+
+impl<'a> Counters<'a> {
+    fn new(numbers: &'a mut [u64], large: bool) -> Self {
+        Self {
+            numbers: shared_u64(numbers),
+            contended: large && rayon::current_num_threads() > 1,
+        }
     }
+
+    /// Adds (modulo 2^64) and returns what was there.
+    #[inline]
+    fn add(&self, at: u32, what: u64) -> u64 {
+        let number = &self.numbers[at as usize];
+        if self.contended {
+            return number.fetch_add(what, Relaxed);
+        }
+        let old = number.load(Relaxed);
+        number.store(old.wrapping_add(what), Relaxed);
+        old
+    }
+}
+
+/// The same numbers for several threads.
+fn shared_u64(numbers: &mut [u64]) -> &[AtomicU64] {
+    const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };
+    // SAFETY: an atomic has the size of its number, and the alignment, as was just looked at. The borrow is
+    // exclusive and handed on, so that for its life all accesses are atomic.
+    unsafe { &*(std::ptr::from_mut(numbers) as *const [AtomicU64]) }
+}
+
+/// The same for half the width.
+fn shared_u32(numbers: &mut [u32]) -> &[AtomicU32] {
+    // SAFETY: as above; a `u32` has the alignment of `AtomicU32` on all targets.
+    unsafe { &*(std::ptr::from_mut(numbers) as *const [AtomicU32]) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::random::Random;
+    use crate::tests::random::{Random, blocks};
 
     #[test]
     fn wide_and_narrow_sources_agree_and_name_their_entries() {
-        for seed in 0..200 {
-            let mut random = Random(seed);
-            let a = random.pattern(20);
-            let order = random.order(a.n());
-            let narrow = LowerRows::with_width(&a, &order, false);
-            let wide = LowerRows::with_width(&a, &order, true);
+        for seed in 0..300 {
+            let (a, order) = blocks(&mut Random(seed), 12);
+            let nodes = Nodes::find(&a, &order);
+            let narrow = LowerRows::with_width(&a, &nodes, false);
+            let wide = LowerRows::with_width(&a, &nodes, true);
+            assert_eq!(
+                (narrow.len(), narrow.ptr.clone()),
+                (nodes.len(), wide.ptr.clone())
+            );
             let mut seen = 0;
-            for i in 0..a.n() {
-                assert!(narrow.row_with_src(i).eq(wide.row_with_src(i)));
-                for (j, src) in wide.row_with_src(i) {
+            for i in 0..nodes.len() {
+                seen += nodes.weight(i) * (nodes.weight(i) + 1) / 2;
+                for at in wide.range(i) {
+                    let (j, src) = wide.entry(at);
+                    assert_eq!(narrow.entry(at), (j, src));
                     let column = a.col_ptr().partition_point(|&p| p <= src) - 1;
                     let row = a.row_idx()[src as usize] as usize;
-                    let ends = [row, column].map(|u| order.elim_of_user()[u]);
+                    let ends = [row, column].map(|u| nodes.rank[u]);
                     assert!(ends == [i as u32, j] || ends == [j, i as u32]);
                     assert!(j < i as u32);
-                    seen += 1;
+                    seen += nodes.weight(i) * nodes.weight(j as usize);
                 }
             }
-            assert_eq!(seen + a.n() as u64, a.nnz_lower());
+            assert_eq!(u64::from(seen), a.nnz_lower());
         }
     }
 
@@ -172,6 +211,6 @@ mod tests {
             entries: vec![7],
             src_high: vec![3],
         };
-        assert!(rows.row_with_src(1).eq([(0, 3 << 32 | 7)]));
+        assert_eq!((rows.range(1), rows.entry(0)), (0..1, (0, 3 << 32 | 7)));
     }
 }

@@ -6,11 +6,66 @@
 //! that is in postorder already stays as it is.
 
 use crate::factor::NONE;
+use crate::nodes::Nodes;
 
-/// New label of every node; `parent[j] > j` or `NONE`.
-pub(crate) fn postorder(parent: &[u32]) -> Vec<u32> {
+/// An elimination forest of nodes in postorder.
+pub(crate) struct Postordered {
+    /// Parent of each node, or `NONE`; postorder.
+    pub parent: Vec<u32>,
+    /// Nodes of each subtree, postorder.
+    pub size: Vec<u32>,
+    /// Place in the postorder, by rank.
+    pub label: Vec<u32>,
+    /// Rank, by place in the postorder.
+    pub rank: Vec<u32>,
+    /// Unknowns of each node, postorder; empty if all have one.
+    weight: Vec<u32>,
+}
+
+impl Postordered {
+    /// Postorders a forest with `parent[j] > j` or `NONE`, by ranks of nodes.
+    pub fn new(parent: &[u32], nodes: &Nodes<'_>) -> Self {
+        let n = parent.len();
+        let by_rank = subtree_sizes(parent);
+        let label = labels(parent, &by_rank);
+        let mut out = Self {
+            parent: vec![NONE; n],
+            size: vec![0; n],
+            rank: vec![0; n],
+            weight: Vec::new(),
+            label: Vec::new(),
+        };
+        for (j, &at) in label.iter().enumerate() {
+            let at = at as usize;
+            out.rank[at] = j as u32;
+            out.size[at] = by_rank[j];
+            if parent[j] != NONE {
+                out.parent[at] = label[parent[j] as usize];
+            }
+        }
+        if !nodes.is_unit() {
+            let weights = out.rank.iter().map(|&rank| nodes.weight(rank as usize));
+            out.weight = weights.collect();
+        }
+        out.label = label;
+        out
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.parent.len()
+    }
+
+    /// Unknowns of a node.
+    #[inline]
+    pub fn weight(&self, j: usize) -> u32 {
+        self.weight.get(j).copied().unwrap_or(1)
+    }
+}
+
+/// Place of every node in the postorder; `parent[j] > j` or `NONE`, `size` as [`subtree_sizes`] says.
+fn labels(parent: &[u32], size: &[u32]) -> Vec<u32> {
     let n = parent.len();
-    let size = subtree_sizes(parent);
     let mut label = vec![0u32; n];
     // End of what is left of each node's range for children not placed yet.
     let mut end = vec![0u32; n];
@@ -36,15 +91,4 @@ pub(crate) fn subtree_sizes(parent: &[u32]) -> Vec<u32> {
         }
     }
     size
-}
-
-/// The same forest under new labels.
-pub(crate) fn relabel_forest(parent: &[u32], label: &[u32]) -> Vec<u32> {
-    let mut out = vec![NONE; parent.len()];
-    for (j, &p) in parent.iter().enumerate() {
-        if p != NONE {
-            out[label[j] as usize] = label[p as usize];
-        }
-    }
-    out
 }

@@ -167,12 +167,10 @@ impl SymbolicFactor {
     fn check_tree(&self, owner: &[u32]) -> Result<(), SymbolicError> {
         ensure(owner.len() == self.n(), "columns without a supernode")?;
         let (ptr, children) = child_lists(&self.parent);
-        let same = ptr.len() == self.child_ptr.len()
-            && ptr
-                .iter()
-                .zip(&self.child_ptr)
-                .all(|(&a, &b)| a == b as usize);
-        ensure(same && children == self.children, "lists of children")?;
+        ensure(
+            ptr == self.child_ptr && children == self.children,
+            "lists of children",
+        )?;
         let first = self.subtree_first();
         for s in 0..self.supernodes() {
             let sums = !self.children(s).is_empty() && self.nupd(s) > 0;

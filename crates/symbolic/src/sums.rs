@@ -33,6 +33,9 @@ pub(crate) struct Fronts {
     pub relative: Vec<u32>,
 }
 
+/// Children of every front: offsets and fronts, increasing.
+pub(crate) type Children = (Vec<u32>, Vec<u32>);
+
 /// Siblings that get a sum front.
 struct Group {
     members: Vec<u32>,
@@ -41,12 +44,13 @@ struct Group {
 }
 
 impl Fronts {
-    /// Groups siblings until no group is left to make.
-    pub fn with_sums(mut self) -> Self {
+    /// Groups siblings until no group is left to make; with the lists of children of what results.
+    pub fn with_sums(mut self) -> (Self, Children) {
         loop {
-            let groups = self.groups();
+            let children = child_lists(&self.parent);
+            let groups = self.groups(&children);
             if groups.is_empty() {
-                return self;
+                return (self, children);
             }
             self = self.grouped(&groups);
         }
@@ -57,12 +61,11 @@ impl Fronts {
     }
 
     /// All groups of this round, by their last member.
-    fn groups(&self) -> Vec<Group> {
-        let (ptr, children) = child_lists(&self.parent);
+    fn groups(&self, (ptr, children): &Children) -> Vec<Group> {
         let mut groups = Vec::new();
         let mut seen = Vec::new();
         for p in 0..self.parent.len() {
-            let siblings = &children[ptr[p]..ptr[p + 1]];
+            let siblings = &children[ptr[p] as usize..ptr[p + 1] as usize];
             if siblings.len() >= 2 * FEWEST {
                 let order = self.super_ptr[p + 1] - self.super_ptr[p];
                 seen.resize(order as usize + self.rows_of(p as u32).len(), NONE);
@@ -215,13 +218,12 @@ mod tests {
     #[test]
     fn siblings_with_the_same_rows_are_summed_in_groups_of_groups() {
         let rows = |s| (0..30).filter(|r| r % 5 != s % 5).collect();
-        let fronts = star(2000, 30, rows).with_sums();
-        let (ptr, children) = child_lists(&fronts.parent);
+        let (fronts, (ptr, children)) = star(2000, 30, rows).with_sums();
         let sums =
             (0..fronts.parent.len()).filter(|&s| fronts.super_ptr[s] == fronts.super_ptr[s + 1]);
         assert!(sums.clone().count() > 120, "{}", sums.count());
         for s in 0..fronts.parent.len() {
-            let of = |p: usize| &children[ptr[p]..ptr[p + 1]];
+            let of = |p: usize| &children[ptr[p] as usize..ptr[p + 1] as usize];
             assert!(of(s).len() < 32, "front {s} has {} children", of(s).len());
             let up = fronts.parent[s];
             if up == NONE {
@@ -241,6 +243,6 @@ mod tests {
     #[test]
     fn siblings_that_do_not_overlap_stay() {
         let fronts = star(64, 128, |s| vec![2 * s, 2 * s + 1]);
-        assert_eq!(fronts.clone().with_sums(), fronts);
+        assert_eq!(fronts.clone().with_sums().0, fronts);
     }
 }

@@ -5,59 +5,60 @@
 //! partition depends on the tree alone, not on which postorder is taken. Linear in `n`.
 
 use crate::factor::NONE;
+use crate::postorder::Postordered;
 
-/// A forest of supernodes in postorder, each a range of columns.
+/// A forest of supernodes in postorder, each a range of nodes.
 pub(crate) struct SuperForest {
-    /// First column of each, and n; length `supernodes + 1`.
+    /// First node of each, and their number; length `supernodes + 1`.
     pub ptr: Vec<u32>,
     /// Parent of each, or `NONE`.
     pub parent: Vec<u32>,
+    /// Columns of each.
+    pub npiv: Vec<u32>,
     /// Rows below the diagonal block of each.
     pub nupd: Vec<u32>,
 }
 
 impl SuperForest {
-    /// Finds the fundamental supernodes of a postordered elimination forest.
-    pub fn fundamental(parent: &[u32], count: &[u32]) -> Self {
-        let n = parent.len();
-        let mut children = vec![0u32; n];
-        for &p in parent {
-            if p != NONE {
-                children[p as usize] += 1;
-            }
-        }
+    /// Finds the fundamental supernodes of a postordered elimination forest; `count` has the entries of the first
+    /// column of each node.
+    pub fn fundamental(tree: &Postordered, count: &[u32]) -> Self {
+        let n = tree.len();
         let mut ptr = Vec::new();
         let mut owner = vec![0u32; n];
         for j in 0..n {
+            // The only child, which has all other nodes of the subtree.
             let continues = j > 0
-                && parent[j - 1] == j as u32
-                && children[j] == 1
-                && count[j - 1] == count[j] + 1;
+                && tree.size[j] == tree.size[j - 1] + 1
+                && count[j - 1] == count[j] + tree.weight(j - 1);
             if !continues {
                 ptr.push(j as u32);
             }
             owner[j] = ptr.len() as u32 - 1;
         }
         ptr.push(n as u32);
-        let last = |s: usize| ptr[s + 1] as usize - 1;
         let supernodes = ptr.len() - 1;
-        let nupd = (0..supernodes).map(|s| count[last(s)] - 1).collect();
-        let parent = (0..supernodes)
-            .map(|s| match parent[last(s)] {
+        let mut out = Self {
+            parent: Vec::with_capacity(supernodes),
+            npiv: Vec::with_capacity(supernodes),
+            nupd: Vec::with_capacity(supernodes),
+            ptr,
+        };
+        for s in 0..supernodes {
+            let (first, last) = (out.ptr[s] as usize, out.ptr[s + 1] as usize - 1);
+            let nupd = count[last] - tree.weight(last);
+            out.npiv.push(count[first] - nupd);
+            out.nupd.push(nupd);
+            out.parent.push(match tree.parent[last] {
                 NONE => NONE,
                 p => owner[p as usize],
-            })
-            .collect();
-        Self { ptr, parent, nupd }
+            });
+        }
+        out
     }
 
     /// Number of supernodes.
     pub fn len(&self) -> usize {
         self.parent.len()
-    }
-
-    /// Number of columns of supernode `s`.
-    pub fn npiv(&self, s: usize) -> u32 {
-        self.ptr[s + 1] - self.ptr[s]
     }
 }

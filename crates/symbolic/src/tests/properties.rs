@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tamarack_sparse::{ElimIdx, Pattern, UserIdx};
 
 use super::naive;
-use super::random::{Random, grid, pattern};
+use super::random::{Random, blocks, dissected, grid, pattern};
 use crate::{AmalgamationOptions, SymbolicError, SymbolicFactor, SymbolicOptions};
 
 const CASES: u64 = 3000;
@@ -105,11 +105,22 @@ fn check_entries(a: &Pattern, f: &SymbolicFactor, s: usize, front: &[u32]) {
 
 #[test]
 fn equals_naive_elimination_on_random_patterns() {
+    // Within a pool, as it costs less than to enter one over and over.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2);
+    pool.build().unwrap().install(naive_elimination);
+}
+
+fn naive_elimination() {
     let mut merged = 0;
     for seed in 0..CASES {
         let mut random = Random(seed);
-        let a = random.pattern(if seed % 50 == 0 { 90 } else { 24 });
-        let order = random.order(a.n());
+        let (a, order) = if seed % 3 == 0 {
+            blocks(&mut random, 12)
+        } else {
+            let a = random.pattern(if seed % 50 == 0 { 90 } else { 24 });
+            let order = random.order(a.n());
+            (a, order)
+        };
         if a.n() < 30 {
             assert_eq!(naive::fill(&a, &order), naive::dense_fill(&a, &order));
         }
@@ -160,6 +171,31 @@ fn small_matrices_by_hand() {
         (f.stats().nnz_l, f.stats().flops, f.supernodes()),
         (10, 30, 1)
     );
+}
+
+#[test]
+fn threads_do_not_change_the_result() {
+    let analyze = |a: &Pattern, order: &tamarack_sparse::Permutation, threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let options = SymbolicOptions::default();
+        let work = || SymbolicFactor::analyze(a, order, &options).unwrap();
+        pool.build().unwrap().install(work)
+    };
+    let solid: tamarack_sparse::models::Model = "el3d_24".parse().unwrap();
+    let solid = solid.generate::<f64>().unwrap();
+    let natural: Vec<u32> = (0..solid.n() as u32).collect();
+    let natural = tamarack_sparse::Permutation::from_elimination_order(&natural).unwrap();
+    let plane = grid(210, 190);
+    let cases = [
+        (plane, dissected(210, 190)),
+        (solid.pattern().as_ref().clone(), natural),
+    ];
+    for (a, order) in cases {
+        let alone = analyze(&a, &order, 1);
+        for threads in [2, 3, 8] {
+            assert!(analyze(&a, &order, threads) == alone, "{threads} threads");
+        }
+    }
 }
 
 #[test]

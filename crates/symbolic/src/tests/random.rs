@@ -91,3 +91,60 @@ pub(super) fn grid(w: u32, h: u32) -> Pattern {
     }
     pattern((w * h) as usize, &edges)
 }
+
+/// A random pattern with one to three unknowns a node, a few entries left out, and a random order that
+/// mostly keeps the unknowns of a node together.
+pub(crate) fn blocks(random: &mut Random, max_nodes: usize) -> (Pattern, Permutation) {
+    let base = random.pattern(max_nodes);
+    let mut first = vec![0u32];
+    for q in 0..base.n() {
+        first.push(first[q] + 1 + random.below(3) as u32);
+    }
+    let members = |q: usize| first[q]..first[q + 1];
+    let mut edges = Vec::new();
+    for q in 0..base.n() {
+        for &p in base.rows(q) {
+            for i in members(p as usize) {
+                edges.extend(members(q).map(|j| (i, j)));
+            }
+        }
+    }
+    if random.below(2) == 0 && !edges.is_empty() {
+        edges.swap_remove(random.below(edges.len()));
+    }
+    let n = first[base.n()] as usize;
+    let mut order: Vec<u32> = Vec::new();
+    for &q in random.order(base.n()).user_of_elim() {
+        order.extend(members(q as usize));
+    }
+    if random.below(4) == 0 && n > 1 {
+        order.swap(random.below(n), random.below(n));
+    }
+    (
+        pattern(n, &edges),
+        Permutation::from_elimination_order(&order).unwrap(),
+    )
+}
+
+/// Nested dissection of [`grid`] by lines across the longer side.
+pub(super) fn dissected(w: u32, h: u32) -> Permutation {
+    fn dissect(x: [u32; 2], y: [u32; 2], w: u32, order: &mut Vec<u32>) {
+        let (wide, high) = (x[1] - x[0], y[1] - y[0]);
+        if wide.max(high) < 3 {
+            order.extend((y[0]..y[1]).flat_map(|v| (x[0]..x[1]).map(move |u| v * w + u)));
+        } else if wide >= high {
+            let middle = x[0] + wide / 2;
+            dissect([x[0], middle], y, w, order);
+            dissect([middle + 1, x[1]], y, w, order);
+            order.extend((y[0]..y[1]).map(|v| v * w + middle));
+        } else {
+            let middle = y[0] + high / 2;
+            dissect(x, [y[0], middle], w, order);
+            dissect(x, [middle + 1, y[1]], w, order);
+            order.extend((x[0]..x[1]).map(|u| middle * w + u));
+        }
+    }
+    let mut order = Vec::new();
+    dissect([0, w], [0, h], w, &mut order);
+    Permutation::from_elimination_order(&order).unwrap()
+}

@@ -1,0 +1,40 @@
+//! Work on the threads of the pool that the caller is in.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+/// `work` of every item, in their order. One item is done where it is: small analyses start no threads.
+pub(crate) fn map_all<T: Send, R: Send>(
+    items: Vec<T>,
+    work: impl Fn(T) -> R + Send + Sync,
+) -> Vec<R> {
+    if items.len() < 2 || rayon::current_num_threads() < 2 {
+        return items.into_iter().map(work).collect();
+    }
+    items.into_par_iter().with_max_len(1).map(work).collect()
+}
+
+/// `0..len` in ranges of `chunk`.
+pub(crate) fn chunks(len: usize, chunk: usize) -> Vec<Range<usize>> {
+    (0..len.div_ceil(chunk))
+        .map(|k| k * chunk..len.min((k + 1) * chunk))
+        .collect()
+}
+
+/// The parts of `data` in increasing, disjoint ranges.
+pub(crate) fn slices<T>(
+    mut data: &mut [T],
+    ranges: impl Iterator<Item = Range<usize>>,
+) -> Vec<&mut [T]> {
+    let mut begin = 0;
+    let mut out = Vec::new();
+    for range in ranges {
+        let (_, rest) = data.split_at_mut(range.start - begin);
+        let (part, rest) = rest.split_at_mut(range.len());
+        out.push(part);
+        begin = range.end;
+        data = rest;
+    }
+    out
+}
