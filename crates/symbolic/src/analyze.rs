@@ -14,7 +14,11 @@ use crate::postorder::Postordered;
 use crate::structure::Structure;
 use crate::sums::Fronts;
 use crate::supernodes::SuperForest;
+use crate::threads::both;
 use crate::{Stats, SymbolicError, SymbolicFactor, SymbolicOptions};
+
+/// Unknowns from which steps that do not need each other are worth two threads.
+const LARGE: usize = 1 << 14;
 
 /// An analysis half done: the sizes of all fronts are known, their structures are not. What several
 /// orderings of a pattern will cost can be compared by their drafts; one is then finished.
@@ -90,12 +94,19 @@ impl<'a> SymbolicDraft<'a> {
             mut stats,
             assembly,
         } = self;
-        let structure = Structure::new(pattern, &nodes, &lower, &assembly);
-        drop(lower);
         let n = pattern.n();
         let wrong_length = |_| SymbolicError::OrderingLength { ordering: n, n };
-        let order = eliminated(&nodes, &assembly.rank_at);
-        let permutation = Permutation::from_elimination_order(&order).map_err(wrong_length)?;
+        let (structure, (permutation, fingerprint)) = both(
+            n > LARGE,
+            || Structure::new(pattern, &nodes, &lower, &assembly),
+            || {
+                let order = eliminated(&nodes, &assembly.rank_at);
+                let permutation = Permutation::from_elimination_order(&order);
+                (permutation, pattern_fingerprint(pattern))
+            },
+        );
+        let permutation = permutation.map_err(wrong_length)?;
+        drop(lower);
         let (fronts, (child_ptr, children)) = Fronts {
             super_ptr: assembly.super_ptr,
             parent: assembly.parent,
@@ -121,7 +132,7 @@ impl<'a> SymbolicDraft<'a> {
             entry_src_high: structure.entry_src_high,
             entry_row: structure.entry_row,
             stats,
-            fingerprint: pattern_fingerprint(pattern),
+            fingerprint,
         })
     }
 }

@@ -99,12 +99,13 @@ impl Assembly {
         for s in 0..forest.len() {
             let home = home(s);
             let next = &mut next[home as usize];
-            for node in forest.ptr[s] as usize..forest.ptr[s + 1] as usize {
+            let nodes = forest.ptr[s] as usize..forest.ptr[s + 1] as usize;
+            for (node, &below) in nodes.clone().zip(&below[nodes]) {
                 let (column, weight) = (*next as usize, tree.weight(node));
                 self.home[tree.rank[node] as usize] = (*next, home);
                 self.rank_at[column] = tree.rank[node];
                 for b in 0..weight {
-                    self.entry_ptr[column + b as usize] = u64::from(weight - b + below[node]);
+                    self.entry_ptr[column + b as usize] = u64::from(weight - b + below);
                 }
                 *next += weight;
             }

@@ -1,10 +1,13 @@
 //! Symbolic Cholesky analysis: from a pattern and an ordering to the assembly tree.
 //!
 //! The result, [`SymbolicFactor`], is immutable and shared: it holds everything about the factor
-//! that does not depend on values, devices or thread counts. The steps, each a module: the lower
-//! triangle of `P A Pᵀ` (`permuted`), Liu's elimination tree (`etree`) and its `postorder`, column
-//! `counts`, fundamental `supernodes`, which `amalgamate` joins into larger ones, the final
+//! that does not depend on values, devices or thread counts. The steps, each a module: unknowns with the same
+//! neighbors become `nodes`, the lower triangle of `P A Pᵀ` (`permuted`), Liu's elimination tree (`etree`) and its
+//! `postorder`, column `counts`, fundamental `supernodes`, which `amalgamate` joins into larger ones, the final
 //! order of the `assembly` tree, and the row `structure` of every supernode.
+//!
+//! Counts, merging and structures are found for disjoint subtrees (`parts`) at the same time, on the threads of the
+//! rayon pool that the caller is in; the result is the same for any number of threads.
 
 mod aggregates;
 mod amalgamate;

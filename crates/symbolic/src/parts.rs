@@ -39,7 +39,7 @@ impl Parts {
         let parts = Self::with_limit(parent, size, below, (total / PARTS).max(LEAST_WORK));
         if 2 * parts.top.len() > n {
             return Self {
-                ranges: vec![0..n],
+                ranges: std::iter::once(0..n).collect(),
                 top: Vec::new(),
             };
         }
@@ -119,7 +119,10 @@ impl Parts {
                 ends[part as usize] -= 1;
                 sorted[ends[part as usize]] = (row, item);
             }
-            (ends, sorted)
+            Block {
+                ptr: ends,
+                list: sorted,
+            }
         });
         Crossing { blocks }
     }
@@ -127,15 +130,21 @@ impl Parts {
 
 /// Entries in rows of the top and columns of the parts.
 pub(crate) struct Crossing<T> {
-    /// Of a range of rows: where each part's begin, and all, part by part.
-    blocks: Vec<(Vec<usize>, Vec<(u32, T)>)>,
+    /// Of some rows each.
+    blocks: Vec<Block<T>>,
+}
+
+/// Rows and items, part by part, and where those of each part begin.
+struct Block<T> {
+    ptr: Vec<usize>,
+    list: Vec<(u32, T)>,
 }
 
 impl<T: Copy> Crossing<T> {
     /// Rows and items of a part, rows increasing.
     pub fn of(&self, part: usize) -> impl Iterator<Item = (u32, T)> + Clone + '_ {
         let blocks = self.blocks.iter();
-        blocks.flat_map(move |(ptr, list)| list[ptr[part]..ptr[part + 1]].iter().copied())
+        blocks.flat_map(move |b| b.list[b.ptr[part]..b.ptr[part + 1]].iter().copied())
     }
 }
 

@@ -15,6 +15,18 @@ pub(crate) fn map_all<T: Send, R: Send>(
     items.into_par_iter().with_max_len(1).map(work).collect()
 }
 
+/// Both results, found at the same time if that is `worth` it.
+pub(crate) fn both<A: Send, B: Send>(
+    worth: bool,
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if worth && rayon::current_num_threads() > 1 {
+        return rayon::join(a, b);
+    }
+    (a(), b())
+}
+
 /// `0..len` in ranges of `chunk`.
 pub(crate) fn chunks(len: usize, chunk: usize) -> Vec<Range<usize>> {
     (0..len.div_ceil(chunk))
