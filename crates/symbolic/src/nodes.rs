@@ -83,9 +83,14 @@ impl<'a> Nodes<'a> {
 /// For each unknown whether it belongs to the node of the one before; empty if too few do.
 fn twins(pattern: &Pattern, elim: &[u32]) -> Vec<bool> {
     let n = pattern.n();
-    // Consecutive, and the same rows below: what the columns themselves say.
+    let (ptr, rows) = (pattern.col_ptr(), pattern.row_idx());
+    // Consecutive, and the same rows below: what the columns themselves say. Most differ in their lengths.
     let same_rows = |j: usize| {
-        j > 0 && elim[j] == elim[j - 1] + 1 && pattern.rows(j - 1).get(1..) == Some(pattern.rows(j))
+        j > 0
+            && ptr[j + 1] + ptr[j - 1] + 1 == 2 * ptr[j]
+            && elim[j] == elim[j - 1] + 1
+            && rows[ptr[j - 1] as usize + 1..ptr[j] as usize]
+                == rows[ptr[j] as usize..ptr[j + 1] as usize]
     };
     let mut follows = vec![false; n];
     let blocks = slices(&mut follows, chunks(n, CHUNK).into_iter());

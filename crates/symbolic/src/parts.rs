@@ -1,19 +1,20 @@
 //! A forest in parts: disjoint subtrees for the threads, and the top above them.
 //!
 //! What a column of `L` needs comes from its subtree. So counts and structures of disjoint subtrees are found at the same
-//! time, and then those of the columns above, to which a subtree is one more leaf. The cut depends on the
-//! forest alone, not on who works on it. Costs the size of the top and the number of parts.
+//! time, and then those of the columns above, to which a subtree is one more leaf. That is exact, so the cut
+//! may depend on the number of threads: one thread gets the forest as a whole. Costs the size of the top and the number
+//! of parts.
 
 use std::ops::Range;
 
 use crate::factor::NONE;
 use crate::threads::{chunks, map_all};
 
-/// A part has at most one in so many of the whole work: enough for the balance of many threads.
-const PARTS: u64 = 96;
+/// Parts for each thread, at least: enough for their balance.
+const PARTS_PER_THREAD: u64 = 12;
 
 /// Less work than this is not cut: it would not be worth the overhead. Tests cut small forests too.
-const LEAST_WORK: u64 = if cfg!(test) { 8 } else { 1 << 14 };
+const LEAST_WORK: u64 = if cfg!(test) { 8 } else { 1 << 16 };
 
 /// Subtrees below the top with less than this part of a full one's work are left in the top.
 const SLIVER: u64 = 64;
@@ -36,12 +37,18 @@ impl Parts {
             total += below(root);
             end -= size[root] as usize;
         }
-        let parts = Self::with_limit(parent, size, below, (total / PARTS).max(LEAST_WORK));
+        let whole = || Self {
+            ranges: std::iter::once(0..n).collect(),
+            top: Vec::new(),
+        };
+        if total <= LEAST_WORK || rayon::current_num_threads() < 2 {
+            return whole();
+        }
+        let wanted = PARTS_PER_THREAD * rayon::current_num_threads() as u64;
+        let limit = (total / wanted).max(LEAST_WORK / 4);
+        let parts = Self::with_limit(parent, size, below, limit);
         if 2 * parts.top.len() > n {
-            return Self {
-                ranges: std::iter::once(0..n).collect(),
-                top: Vec::new(),
-            };
+            return whole();
         }
         parts
     }

@@ -113,14 +113,16 @@ fn for_entries(
     columns: Range<usize>,
     mut work: impl FnMut(u32, u32, u64),
 ) {
+    let (ptr, rows, rank) = (pattern.col_ptr(), pattern.row_idx(), &nodes.rank[..]);
     for j in columns {
-        let b = nodes.rank[j];
+        let b = rank[j];
         if b == NONE {
             continue;
         }
-        let sources = pattern.col_ptr()[j]..;
-        for (src, &i) in sources.zip(pattern.rows(j)).skip(1) {
-            let a = nodes.rank[i as usize];
+        let below = ptr[j] + 1..ptr[j + 1];
+        let list = &rows[below.start as usize..below.end as usize];
+        for (src, &i) in below.zip(list) {
+            let a = rank[i as usize];
             if a != NONE {
                 work(a.max(b), a.min(b), src);
             }

@@ -82,8 +82,8 @@ struct Sweep<'a> {
     nodes: &'a mut [Node],
     rows: &'a mut [u32],
     relative: &'a mut [u32],
-    /// Entries of each node's columns below the node that are written.
-    written: &'a mut [u32],
+    /// Where the next entry of each node's first column goes.
+    next: &'a mut [u64],
     entry_src: &'a mut [u32],
     entry_src_high: &'a mut [u32],
     entry_row: &'a mut [u32],
@@ -122,22 +122,22 @@ impl Sweep<'_> {
         }
     }
 
-    /// The row that begins at a column, now the last one of its owner; writes its diagonal block.
-    fn begin(&mut self, input: &Input<'_>, column: u32) -> Row {
-        let row = input.row(column);
-        self.nodes[(row.owner - self.supernodes.start) as usize].mark = column;
+    /// Makes a row the last one of its owner and writes its diagonal block.
+    #[inline]
+    fn begin(&mut self, input: &Input<'_>, row: &Row) {
+        self.nodes[(row.owner - self.supernodes.start) as usize].mark = row.column;
         let first = input.nodes.first[row.rank] as usize;
         for b in 0..row.weight {
-            let slot = self.slot(input, column + b);
+            let slot = self.slot(input, row.column + b);
             let src = input.pattern.col_ptr()[first + b as usize];
             for k in 0..row.weight - b {
                 self.write(slot + k as usize, src + u64::from(k), row.position + b + k);
             }
         }
-        row
     }
 
     /// Climbs from the entry of `row` that stands at `at` in the lower triangle, and writes it to the map.
+    #[inline]
     fn enter(&mut self, input: &Input<'_>, row: &Row, at: usize) {
         let (rank, src) = input.lower.entry(at);
         let (column, s) = input.assembly.home[rank as usize];
@@ -148,22 +148,40 @@ impl Sweep<'_> {
             position = node.position(row.column, row.weight);
         }
         let weight = input.nodes.weight(rank as usize);
-        let written = &mut self.written[(column - self.first_column) as usize];
-        let before = *written;
-        *written += row.weight;
+        let next = &mut self.next[(column - self.first_column) as usize];
+        let slot = (*next - self.first_entry) as usize;
+        *next += u64::from(row.weight);
         if weight == 1 && row.weight == 1 {
-            let slot = self.slot(input, column) + 1 + before as usize;
             self.write(slot, src, position);
             return;
         }
+        self.write_block(
+            input,
+            row,
+            (rank as usize, column, weight),
+            (slot, src, position),
+        );
+    }
+
+    /// Writes the entries of a row of nodes in the columns of a node, given its rank, its first column and its
+    /// unknowns, and for the first entry where it goes, its source, and its row in the front.
+    fn write_block(
+        &mut self,
+        input: &Input<'_>,
+        row: &Row,
+        (rank, column, weight): (usize, u32, u32),
+        (slot, src, position): (usize, u64, u32),
+    ) {
         // The entry of the first unknowns is known: in each further column of the user the same rows stand one
         // place nearer to the diagonal.
         let ptr = input.pattern.col_ptr();
-        let first = [rank as usize, row.rank].map(|rank| input.nodes.first[rank] as usize);
+        let first = [rank, row.rank].map(|rank| input.nodes.first[rank] as usize);
         let left = first[0].min(first[1]);
         let offset = src - ptr[left];
         for b in 0..weight {
-            let slot = self.slot(input, column + b) + (weight - b + before) as usize;
+            // One diagonal entry less in each further column of the node.
+            let further = self.slot(input, column + b) - self.slot(input, column);
+            let slot = slot + further - b as usize;
             for k in 0..row.weight {
                 let (c, r) = if left == first[0] { (b, k) } else { (k, b) };
                 let src = ptr[left + c as usize] + offset - u64::from(c) + u64::from(r);
@@ -187,14 +205,24 @@ impl Sweep<'_> {
 
     /// All rows of a part, then those of the top that have entries in it.
     fn part(&mut self, input: &Input<'_>, outer: impl Iterator<Item = (u32, usize)>) {
-        let mut column = self.first_column;
-        let end = input.assembly.super_ptr[self.supernodes.end as usize];
-        while column < end {
-            let row = self.begin(input, column);
-            for at in input.lower.range(row.rank) {
-                self.enter(input, &row, at);
+        for owner in self.supernodes.clone() {
+            let columns = [0, 1].map(|k| input.assembly.super_ptr[owner as usize + k]);
+            let mut column = columns[0];
+            while column < columns[1] {
+                let rank = input.assembly.rank_at[column as usize] as usize;
+                let row = Row {
+                    rank,
+                    column,
+                    weight: input.nodes.weight(rank),
+                    owner,
+                    position: column - columns[0],
+                };
+                self.begin(input, &row);
+                for at in input.lower.range(rank) {
+                    self.enter(input, &row, at);
+                }
+                column += row.weight;
             }
-            column += row.weight;
         }
         for (column, at) in outer {
             // Its owner is outside.
@@ -210,7 +238,8 @@ impl Sweep<'_> {
     /// The rows of the top; `roots` has the roots of the parts with entries in each.
     fn top(&mut self, input: &Input<'_>, columns: &[u32], roots: &Roots, parts: &Parts) {
         for (k, &column) in columns.iter().enumerate() {
-            let row = self.begin(input, column);
+            let row = input.row(column);
+            self.begin(input, &row);
             for &root in &roots.list[roots.ptr[k]..roots.ptr[k + 1]] {
                 self.climb(root, &row);
             }
@@ -238,6 +267,18 @@ impl Input<'_> {
             owner,
             position: column - self.assembly.super_ptr[owner as usize],
         }
+    }
+
+    /// Where the entries of each node's first column begin that are below the node; by column, anything for others.
+    fn first_slots(&self) -> Vec<u64> {
+        let ptr = &self.assembly.entry_ptr;
+        if self.nodes.is_unit() {
+            return ptr[..ptr.len() - 1].iter().map(|p| p + 1).collect();
+        }
+        let columns = ptr.iter().zip(&self.assembly.rank_at);
+        columns
+            .map(|(p, &rank)| p + u64::from(self.nodes.weight(rank as usize)))
+            .collect()
     }
 
     /// Columns at which the rows of some supernodes begin, increasing.
@@ -325,8 +366,8 @@ impl Structure {
                 found(assembly.home[rank as usize].1 as usize, at);
             }
         });
-        let mut written = vec![0u32; pattern.n()];
-        let sweeps = out.split(assembly, &parts.ranges, &mut fronts, &mut written);
+        let mut next = input.first_slots();
+        let sweeps = out.split(assembly, &parts.ranges, &mut fronts, &mut next);
         let tasks = sweeps.into_iter().enumerate().collect();
         map_all(tasks, |(part, mut sweep): (usize, Sweep<'_>)| {
             sweep.part(&input, crossing.of(part));
@@ -342,7 +383,7 @@ impl Structure {
         }
         let roots = Roots::new(&columns, pattern.n(), &parts, &crossing);
         let all = 0..assembly.parent.len();
-        let mut whole = out.split(assembly, &[all], &mut fronts, &mut written);
+        let mut whole = out.split(assembly, &[all], &mut fronts, &mut next);
         if let Some(sweep) = whole.first_mut() {
             sweep.top(&input, &columns, &roots, &parts);
         }
@@ -368,7 +409,7 @@ impl Structure {
         assembly: &Assembly,
         ranges: &[Range<usize>],
         fronts: &'a mut [Node],
-        written: &'a mut [u32],
+        next: &'a mut [u64],
     ) -> Vec<Sweep<'a>> {
         let column = |s: usize| assembly.super_ptr[s] as usize;
         let columns = || ranges.iter().map(|r| column(r.start)..column(r.end));
@@ -387,7 +428,7 @@ impl Structure {
         };
         let high: Vec<Range<usize>> = high().collect();
         let mut fronts = slices(fronts, ranges.iter().cloned()).into_iter();
-        let mut written = slices(written, columns()).into_iter();
+        let mut next = slices(next, columns()).into_iter();
         let mut out_rows = slices(&mut self.rows, rows()).into_iter();
         let mut relative = slices(&mut self.relative, rows()).into_iter();
         let mut entry_src = slices(&mut self.entry_src, entries()).into_iter();
@@ -403,7 +444,7 @@ impl Structure {
                 nodes: fronts.next().unwrap_or_default(),
                 rows: out_rows.next().unwrap_or_default(),
                 relative: relative.next().unwrap_or_default(),
-                written: written.next().unwrap_or_default(),
+                next: next.next().unwrap_or_default(),
                 entry_src: entry_src.next().unwrap_or_default(),
                 entry_src_high: entry_src_high.next().unwrap_or_default(),
                 entry_row: entry_row.next().unwrap_or_default(),
