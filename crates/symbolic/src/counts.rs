@@ -231,13 +231,12 @@ impl Sweep {
         let mut set: Vec<u32> = (0..self.up.len() as u32).collect();
         for j in 0..self.up.len() {
             let first = j as u32 + 1 - self.size[j];
+            let (mut entries, mut leaves) = (0, 0u32);
             for &i in &self.rows[self.ptr[j]..self.ptr[j + 1]] {
                 let row = &mut self.states[i as usize];
-                below[j] += row.weight;
+                entries += row.weight;
                 if row.seen <= first {
-                    if !counted(j) {
-                        sums[j] = sums[j].wrapping_add(row.weight);
-                    }
+                    leaves += row.weight;
                     if row.leaf != NONE {
                         let meet = &mut sums[find(&mut set, row.leaf) as usize];
                         *meet = meet.wrapping_sub(row.weight);
@@ -245,6 +244,10 @@ impl Sweep {
                     row.leaf = j as u32;
                 }
                 row.seen = j as u32 + 1;
+            }
+            below[j] = entries;
+            if !counted(j) {
+                sums[j] = sums[j].wrapping_add(leaves);
             }
             if self.up[j] != NONE {
                 let above = &mut sums[self.up[j] as usize];

@@ -110,10 +110,15 @@ impl Sweep<'_> {
                 let above = &self.nodes[(up - self.supernodes.start) as usize];
                 above.position(row.column, row.weight)
             };
-            let slots = slot..slot + row.weight as usize;
-            for (k, slot) in (0..row.weight).zip(slots) {
-                self.rows[slot] = row.column + k;
-                self.relative[slot] = position + k;
+            if row.weight == 1 {
+                self.rows[slot] = row.column;
+                self.relative[slot] = position;
+            } else {
+                let slots = slot..slot + row.weight as usize;
+                for (k, slot) in (0..row.weight).zip(slots) {
+                    self.rows[slot] = row.column + k;
+                    self.relative[slot] = position + k;
+                }
             }
             if outside {
                 return;
