@@ -27,6 +27,7 @@ mod saved;
 mod structure;
 mod sums;
 mod supernodes;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod threads;

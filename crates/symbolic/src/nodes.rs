@@ -16,10 +16,41 @@ use crate::factor::NONE;
 use crate::threads::{chunks, map_all, slices};
 
 /// Unknowns that a thread looks at in one go.
-const CHUNK: usize = 1 << 14;
+const CHUNK: usize = 1 << 12;
 
 /// Merging pays if at least one unknown in so many follows its twin.
 const WORTH: usize = 5;
+
+/// Unknowns of each node. Nothing is looked up where all nodes have one: most patterns are of this kind.
+pub(crate) trait Weights: Copy + Send + Sync {
+    /// Whether all nodes have one unknown.
+    const ONES: bool;
+
+    /// Unknowns of a node.
+    fn of(self, node: usize) -> u32;
+}
+
+/// One unknown for each node.
+#[derive(Clone, Copy)]
+pub(crate) struct Ones;
+
+impl Weights for Ones {
+    const ONES: bool = true;
+
+    #[inline]
+    fn of(self, _: usize) -> u32 {
+        1
+    }
+}
+
+impl Weights for &[u32] {
+    const ONES: bool = false;
+
+    #[inline]
+    fn of(self, node: usize) -> u32 {
+        self[node]
+    }
+}
 
 /// The unknowns as nodes, ranked in the order of elimination.
 pub(crate) struct Nodes<'a> {
@@ -66,6 +97,11 @@ impl<'a> Nodes<'a> {
     /// Number of nodes.
     pub fn len(&self) -> usize {
         self.first.len()
+    }
+
+    /// Unknowns of each node, by rank; empty if all have one.
+    pub fn weights(&self) -> &[u32] {
+        &self.weight
     }
 
     /// Whether every unknown is a node.

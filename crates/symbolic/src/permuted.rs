@@ -1,9 +1,9 @@
 //! The strict lower triangle of `P A Pᵀ` by rows, node by node.
 //!
-//! Invariant: row `i` lists columns below `i` only, each once, in no particular order: nothing that is made of
-//! the rows depends on it, so that threads may fill them together. Built by
-//! a counting sort in time and memory linear in `n + nnz(A)`; the diagonal is left out because it is
-//! always present and its source is known.
+//! Invariant: row `i` lists columns below `i` only, each once, in the order of the user's columns. Built by
+//! a counting sort in two passes. Some columns of the user at a time, entries go to blocks of rows; then each block,
+//! small enough for a cache, is sorted by rows. Threads share both passes and wait for nothing. Time and memory
+//! linear in `n + nnz(A)`; the diagonal is left out because it is always present and its source is known.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -12,62 +12,55 @@ use tamarack_sparse::Pattern;
 
 use crate::factor::NONE;
 use crate::nodes::Nodes;
-use crate::threads::{chunks, map_all};
+use crate::threads::{chunks, map_all, slices};
 
-/// Unknowns whose entries a thread sorts in one go.
-const CHUNK: usize = 1 << 14;
+/// Unknowns whose entries a thread moves in one go.
+const CHUNK: usize = if cfg!(test) { 8 } else { 1 << 12 };
+
+/// Blocks of rows, at most: so many streams a thread writes at once.
+const BLOCKS: usize = 256;
+
+/// Rows of a block, at least.
+const LEAST_ROWS: usize = if cfg!(test) { 4 } else { 1 << 11 };
 
 /// Strict lower triangle of a permuted pattern, by rows; rows and columns are ranks of nodes.
 pub(crate) struct LowerRows {
     /// Offsets of the rows, length `nodes + 1`.
     pub ptr: Vec<u64>,
-    /// Column in the high half, low half of the source in the low half: eight
-    /// bytes an entry, as this is the largest array of the analysis. The source is where the entry of the first unknowns
-    /// of both nodes stands in the user's values.
+    /// Column in the high half and the source modulo 2^32 in the low half: eight bytes an entry, as this is the
+    /// largest array of the analysis. The source is where the entry of the first unknowns of both nodes stands
+    /// in the user's values.
     entries: Vec<u64>,
-    /// High halves of the sources, empty unless A has 2^32 entries or more.
-    src_high: Vec<u32>,
 }
 
 impl LowerRows {
     /// Sorts the entries of `pattern` into rows of the permuted matrix.
     pub fn new(pattern: &Pattern, nodes: &Nodes<'_>) -> Self {
-        let wide = pattern.nnz_lower() > u64::from(u32::MAX);
-        Self::with_width(pattern, nodes, wide)
-    }
-
-    /// As `new`, with 64-bit sources if `wide`.
-    fn with_width(pattern: &Pattern, nodes: &Nodes<'_>, wide: bool) -> Self {
-        let mut ptr = vec![0u64; nodes.len() + 1];
-        let counts = Counters::new(&mut ptr, pattern.n() > CHUNK);
-        map_all(chunks(pattern.n(), CHUNK), |columns| {
-            for_entries(pattern, nodes, columns, |row, _, _| {
-                counts.add(row, 1);
-            });
-        });
-        // Exclusive ends first; filling from the back turns them into starts.
-        let mut sum = 0;
-        for p in &mut ptr {
-            sum += *p;
-            *p = sum;
-        }
-        let mut entries = vec![0u64; sum as usize];
-        let mut src_high = vec![0u32; if wide { sum as usize } else { 0 }];
-        let next = Counters::new(&mut ptr, pattern.n() > CHUNK);
-        let (slots, high) = (shared_u64(&mut entries), shared_u32(&mut src_high));
-        map_all(chunks(pattern.n(), CHUNK), |columns| {
-            for_entries(pattern, nodes, columns, |row, column, src| {
-                let slot = next.add(row, u64::MAX).wrapping_sub(1) as usize;
-                slots[slot].store(u64::from(column) << 32 | u64::from(src as u32), Relaxed);
-                if wide {
-                    high[slot].store((src >> 32) as u32, Relaxed);
-                }
-            });
+        let rows = LEAST_ROWS.max(nodes.len().div_ceil(BLOCKS));
+        let shift = rows.next_power_of_two().trailing_zeros();
+        let blocks = chunks(nodes.len(), 1 << shift);
+        let (ptr, row_of, mut entries) = sorted_by_blocks(pattern, nodes, shift, blocks.len());
+        let mut row_ptr = vec![0u64; nodes.len() + 1];
+        row_ptr[nodes.len()] = entries.len() as u64;
+        let ranges = || ptr.windows(2).map(|w| w[0] as usize..w[1] as usize);
+        let starts = slices(&mut row_ptr, blocks.iter().cloned());
+        let places = slices(&mut entries, ranges());
+        let tasks = starts.into_iter().zip(places).zip(ranges().zip(blocks));
+        type Task<'a> = ((&'a mut [u64], &'a mut [u64]), (Range<usize>, Range<usize>));
+        map_all(tasks.collect(), |task: Task<'_>| {
+            let ((starts, entries), (range, rows)) = task;
+            let row_of = &row_of[range.clone()];
+            sort_block(
+                row_of,
+                rows.start as u32,
+                range.start as u64,
+                starts,
+                entries,
+            );
         });
         Self {
-            ptr,
+            ptr: row_ptr,
             entries,
-            src_high,
         }
     }
 
@@ -88,21 +81,78 @@ impl LowerRows {
         self.entries[self.range(i)].iter().map(|&e| column(e))
     }
 
-    /// Column of the entry that stands at `at`, and its position in the user's values.
+    /// Column of the entry that stands at `at`, and its position in the user's values modulo 2^32.
     #[inline]
-    pub fn entry(&self, at: usize) -> (u32, u64) {
+    pub fn entry(&self, at: usize) -> (u32, u32) {
         let entry = self.entries[at];
-        let high = self.src_high.get(at).copied().unwrap_or(0);
-        (
-            column(entry),
-            u64::from(high) << 32 | u64::from(entry as u32),
-        )
+        (column(entry), entry as u32)
     }
 }
 
 /// The column of a packed entry.
 fn column(entry: u64) -> u32 {
     (entry >> 32) as u32
+}
+
+/// Sorts the edges between nodes by blocks of `1 << shift` rows, those of a block in the order of the user's
+/// columns: offsets of the blocks, rows, packed entries.
+fn sorted_by_blocks(
+    pattern: &Pattern,
+    nodes: &Nodes<'_>,
+    shift: u32,
+    blocks: usize,
+) -> (Vec<u64>, Vec<u32>, Vec<u64>) {
+    let parts = chunks(pattern.n(), CHUNK);
+    let mut next = map_all(parts.clone(), |columns| {
+        let mut counts = vec![0u64; blocks];
+        for_entries(pattern, nodes, columns, |row, _, _| {
+            counts[(row >> shift) as usize] += 1;
+        });
+        counts
+    });
+    let mut ptr = Vec::with_capacity(blocks + 1);
+    let mut sum = 0;
+    for block in 0..blocks {
+        ptr.push(sum);
+        for counts in &mut next {
+            sum += std::mem::replace(&mut counts[block], sum);
+        }
+    }
+    ptr.push(sum);
+    let mut entries = vec![0u64; sum as usize];
+    let mut row_of = vec![0u32; sum as usize];
+    let (to_entries, to_rows) = (shared_u64(&mut entries), shared_u32(&mut row_of));
+    let tasks = parts.into_iter().zip(next).collect();
+    map_all(tasks, |(columns, mut next): (Range<usize>, Vec<u64>)| {
+        for_entries(pattern, nodes, columns, |row, column, src| {
+            let slot = &mut next[(row >> shift) as usize];
+            let entry = u64::from(column) << 32 | u64::from(src as u32);
+            to_entries[*slot as usize].store(entry, Relaxed);
+            to_rows[*slot as usize].store(row, Relaxed);
+            *slot += 1;
+        });
+    });
+    (ptr, row_of, entries)
+}
+
+/// Sorts the entries of a block by rows, which begin with `first`; the offsets of the rows, zero so far, count from
+/// `base`.
+fn sort_block(rows: &[u32], first: u32, base: u64, starts: &mut [u64], entries: &mut [u64]) {
+    for &row in rows {
+        starts[(row - first) as usize] += 1;
+    }
+    // Exclusive ends first; filling from the back turns them into starts.
+    let mut sum = base;
+    for start in starts.iter_mut() {
+        sum += *start;
+        *start = sum;
+    }
+    let unsorted = entries.to_vec();
+    for (&row, entry) in rows.iter().zip(unsorted).rev() {
+        let slot = &mut starts[(row - first) as usize];
+        *slot -= 1;
+        entries[(*slot - base) as usize] = entry;
+    }
 }
 
 /// Calls `work` with the row, the column (ranks) and the source of every edge between nodes that stands in some of the
@@ -130,34 +180,6 @@ fn for_entries(
     }
 }
 
-/// Numbers that several threads count in.
-struct Counters<'a> {
-    numbers: &'a [AtomicU64],
-    /// Whether there are several threads: a locked addition costs several plain ones.
-    contended: bool,
-}
-
-impl<'a> Counters<'a> {
-    fn new(numbers: &'a mut [u64], large: bool) -> Self {
-        Self {
-            numbers: shared_u64(numbers),
-            contended: large && rayon::current_num_threads() > 1,
-        }
-    }
-
-    /// Adds (modulo 2^64) and returns what was there.
-    #[inline]
-    fn add(&self, at: u32, what: u64) -> u64 {
-        let number = &self.numbers[at as usize];
-        if self.contended {
-            return number.fetch_add(what, Relaxed);
-        }
-        let old = number.load(Relaxed);
-        number.store(old.wrapping_add(what), Relaxed);
-        old
-    }
-}
-
 /// The same numbers for several threads.
 fn shared_u64(numbers: &mut [u64]) -> &[AtomicU64] {
     const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };
@@ -178,23 +200,21 @@ mod tests {
     use crate::tests::random::{Random, blocks};
 
     #[test]
-    fn wide_and_narrow_sources_agree_and_name_their_entries() {
+    fn rows_hold_every_edge_and_name_its_entry() {
         for seed in 0..300 {
-            let (a, order) = blocks(&mut Random(seed), 12);
+            let (a, order) = blocks(&mut Random(seed), 30);
             let nodes = Nodes::find(&a, &order);
-            let narrow = LowerRows::with_width(&a, &nodes, false);
-            let wide = LowerRows::with_width(&a, &nodes, true);
-            assert_eq!(
-                (narrow.len(), narrow.ptr.clone()),
-                (nodes.len(), wide.ptr.clone())
-            );
+            let rows = LowerRows::new(&a, &nodes);
+            assert_eq!(rows.len(), nodes.len());
             let mut seen = 0;
             for i in 0..nodes.len() {
                 seen += nodes.weight(i) * (nodes.weight(i) + 1) / 2;
-                for at in wide.range(i) {
-                    let (j, src) = wide.entry(at);
-                    assert_eq!(narrow.entry(at), (j, src));
-                    let column = a.col_ptr().partition_point(|&p| p <= src) - 1;
+                let mut before = None;
+                for at in rows.range(i) {
+                    let (j, src) = rows.entry(at);
+                    assert!(before < Some(src));
+                    before = Some(src);
+                    let column = a.col_ptr().partition_point(|&p| p <= u64::from(src)) - 1;
                     let row = a.row_idx()[src as usize] as usize;
                     let ends = [row, column].map(|u| nodes.rank[u]);
                     assert!(ends == [i as u32, j] || ends == [j, i as u32]);
@@ -204,15 +224,5 @@ mod tests {
             }
             assert_eq!(u64::from(seen), a.nnz_lower());
         }
-    }
-
-    #[test]
-    fn sources_above_32_bits_come_back_whole() {
-        let rows = LowerRows {
-            ptr: vec![0, 0, 1],
-            entries: vec![7],
-            src_high: vec![3],
-        };
-        assert_eq!((rows.range(1), rows.entry(0)), (0..1, (0, 3 << 32 | 7)));
     }
 }

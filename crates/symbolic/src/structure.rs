@@ -18,9 +18,10 @@ use tamarack_sparse::Pattern;
 
 use crate::assembly::Assembly;
 use crate::factor::NONE;
-use crate::nodes::Nodes;
+use crate::nodes::{Nodes, Ones, Weights};
 use crate::parts::{Crossing, Parts};
 use crate::permuted::LowerRows;
+use crate::sweep::{Input, Node, Sweep};
 use crate::threads::{map_all, slices};
 
 /// What the sweep produces; see the fields of the same names in `SymbolicFactor`.
@@ -33,282 +34,18 @@ pub(crate) struct Structure {
     pub entry_row: Vec<u32>,
 }
 
-/// A supernode during the sweep.
-#[derive(Clone, Copy)]
-struct Node {
-    /// Where its next row goes in `rows`.
-    cursor: u64,
-    /// `cursor - base` is the order of the front so far (modulo 2^64).
-    base: u64,
-    parent: u32,
-    /// Last row that it was found to have.
-    mark: u32,
-}
-
-impl Node {
-    /// Position in the front of row `i`, the last one or the next, that stands for `weight` rows.
-    fn position(&self, i: u32, weight: u32) -> u32 {
-        let order = self.cursor.wrapping_sub(self.base) as u32;
-        order - if self.mark == i { weight } else { 0 }
-    }
-}
-
-/// A row of nodes, in the front of its owner.
-#[derive(Clone, Copy)]
-struct Row {
-    rank: usize,
-    /// Its first column, and the number of them.
-    column: u32,
-    weight: u32,
-    owner: u32,
-    /// Position in the owner's front.
-    position: u32,
-}
-
-/// What the sweep reads.
-struct Input<'a> {
-    pattern: &'a Pattern,
-    nodes: &'a Nodes<'a>,
-    lower: &'a LowerRows,
-    assembly: &'a Assembly,
-}
-
-/// What the sweep of some supernodes, in postorder, writes: theirs of every array.
-struct Sweep<'a> {
-    supernodes: Range<u32>,
-    first_column: u32,
-    first_row: u64,
-    first_entry: u64,
-    nodes: &'a mut [Node],
-    rows: &'a mut [u32],
-    relative: &'a mut [u32],
-    /// Where the next entry of each node's first column goes.
-    next: &'a mut [u64],
-    entry_src: &'a mut [u32],
-    entry_src_high: &'a mut [u32],
-    entry_row: &'a mut [u32],
-}
-
-impl Sweep<'_> {
-    /// Gives a row to `s` and those above it that lack it, up to its owner, which is marked beforehand, or to
-    /// the last of these supernodes.
-    fn climb(&mut self, s: u32, row: &Row) {
-        let mut at = s;
-        loop {
-            let node = &mut self.nodes[(at - self.supernodes.start) as usize];
-            if node.mark == row.column {
-                return;
-            }
-            node.mark = row.column;
-            let slot = (node.cursor - self.first_row) as usize;
-            node.cursor += u64::from(row.weight);
-            let up = node.parent;
-            let outside = up >= self.supernodes.end;
-            let position = if up == row.owner || outside {
-                row.position
-            } else {
-                let above = &self.nodes[(up - self.supernodes.start) as usize];
-                above.position(row.column, row.weight)
-            };
-            if row.weight == 1 {
-                self.rows[slot] = row.column;
-                self.relative[slot] = position;
-            } else {
-                let slots = slot..slot + row.weight as usize;
-                for (k, slot) in (0..row.weight).zip(slots) {
-                    self.rows[slot] = row.column + k;
-                    self.relative[slot] = position + k;
-                }
-            }
-            if outside {
-                return;
-            }
-            at = up;
-        }
-    }
-
-    /// Makes a row the last one of its owner and writes its diagonal block.
-    #[inline]
-    fn begin(&mut self, input: &Input<'_>, row: &Row) {
-        self.nodes[(row.owner - self.supernodes.start) as usize].mark = row.column;
-        let first = input.nodes.first[row.rank] as usize;
-        for b in 0..row.weight {
-            let slot = self.slot(input, row.column + b);
-            let src = input.pattern.col_ptr()[first + b as usize];
-            for k in 0..row.weight - b {
-                self.write(slot + k as usize, src + u64::from(k), row.position + b + k);
-            }
-        }
-    }
-
-    /// Climbs from the entry of `row` that stands at `at` in the lower triangle, and writes it to the map.
-    #[inline]
-    fn enter(&mut self, input: &Input<'_>, row: &Row, at: usize) {
-        let (rank, src) = input.lower.entry(at);
-        let (column, s) = input.assembly.home[rank as usize];
-        let mut position = row.position;
-        if s != row.owner {
-            self.climb(s, row);
-            let node = &self.nodes[(s - self.supernodes.start) as usize];
-            position = node.position(row.column, row.weight);
-        }
-        let weight = input.nodes.weight(rank as usize);
-        let next = &mut self.next[(column - self.first_column) as usize];
-        let slot = (*next - self.first_entry) as usize;
-        *next += u64::from(row.weight);
-        if weight == 1 && row.weight == 1 {
-            self.write(slot, src, position);
-            return;
-        }
-        self.write_block(
-            input,
-            row,
-            (rank as usize, column, weight),
-            (slot, src, position),
-        );
-    }
-
-    /// Writes the entries of a row of nodes in the columns of a node, given its rank, its first column and its
-    /// unknowns, and for the first entry where it goes, its source, and its row in the front.
-    fn write_block(
-        &mut self,
-        input: &Input<'_>,
-        row: &Row,
-        (rank, column, weight): (usize, u32, u32),
-        (slot, src, position): (usize, u64, u32),
-    ) {
-        // The entry of the first unknowns is known: in each further column of the user the same rows stand one
-        // place nearer to the diagonal.
-        let ptr = input.pattern.col_ptr();
-        let first = [rank, row.rank].map(|rank| input.nodes.first[rank] as usize);
-        let left = first[0].min(first[1]);
-        let offset = src - ptr[left];
-        for b in 0..weight {
-            // One diagonal entry less in each further column of the node.
-            let further = self.slot(input, column + b) - self.slot(input, column);
-            let slot = slot + further - b as usize;
-            for k in 0..row.weight {
-                let (c, r) = if left == first[0] { (b, k) } else { (k, b) };
-                let src = ptr[left + c as usize] + offset - u64::from(c) + u64::from(r);
-                self.write(slot + k as usize, src, position + k);
-            }
-        }
-    }
-
-    /// Where the entries of a column begin.
-    fn slot(&self, input: &Input<'_>, column: u32) -> usize {
-        (input.assembly.entry_ptr[column as usize] - self.first_entry) as usize
-    }
-
-    fn write(&mut self, slot: usize, src: u64, row: u32) {
-        self.entry_src[slot] = src as u32;
-        if let Some(high) = self.entry_src_high.get_mut(slot) {
-            *high = (src >> 32) as u32;
-        }
-        self.entry_row[slot] = row;
-    }
-
-    /// All rows of a part, then those of the top that have entries in it.
-    fn part(&mut self, input: &Input<'_>, outer: impl Iterator<Item = (u32, usize)>) {
-        for owner in self.supernodes.clone() {
-            let columns = [0, 1].map(|k| input.assembly.super_ptr[owner as usize + k]);
-            let mut column = columns[0];
-            while column < columns[1] {
-                let rank = input.assembly.rank_at[column as usize] as usize;
-                let row = Row {
-                    rank,
-                    column,
-                    weight: input.nodes.weight(rank),
-                    owner,
-                    position: column - columns[0],
-                };
-                self.begin(input, &row);
-                for at in input.lower.range(rank) {
-                    self.enter(input, &row, at);
-                }
-                column += row.weight;
-            }
-        }
-        for (column, at) in outer {
-            // Its owner is outside.
-            let row = Row {
-                owner: NONE,
-                position: 0,
-                ..input.row(column)
-            };
-            self.enter(input, &row, at);
-        }
-    }
-
-    /// The rows of the top; `roots` has the roots of the parts with entries in each.
-    fn top(&mut self, input: &Input<'_>, columns: &[u32], roots: &Roots, parts: &Parts) {
-        for (k, &column) in columns.iter().enumerate() {
-            let row = input.row(column);
-            self.begin(input, &row);
-            for &root in &roots.list[roots.ptr[k]..roots.ptr[k + 1]] {
-                self.climb(root, &row);
-            }
-            for at in input.lower.range(row.rank) {
-                let (rank, _) = input.lower.entry(at);
-                if parts
-                    .of(input.assembly.home[rank as usize].1 as usize)
-                    .is_none()
-                {
-                    self.enter(input, &row, at);
-                }
-            }
-        }
-    }
-}
-
-impl Input<'_> {
-    fn row(&self, column: u32) -> Row {
-        let rank = self.assembly.rank_at[column as usize] as usize;
-        let owner = self.assembly.home[rank].1;
-        Row {
-            rank,
-            column,
-            weight: self.nodes.weight(rank),
-            owner,
-            position: column - self.assembly.super_ptr[owner as usize],
-        }
-    }
-
-    /// Where the entries of each node's first column begin that are below the node; by column, anything for others.
-    fn first_slots(&self) -> Vec<u64> {
-        let ptr = &self.assembly.entry_ptr;
-        if self.nodes.is_unit() {
-            return ptr[..ptr.len() - 1].iter().map(|p| p + 1).collect();
-        }
-        let columns = ptr.iter().zip(&self.assembly.rank_at);
-        columns
-            .map(|(p, &rank)| p + u64::from(self.nodes.weight(rank as usize)))
-            .collect()
-    }
-
-    /// Columns at which the rows of some supernodes begin, increasing.
-    fn columns_of(&self, supernodes: &[u32]) -> Vec<u32> {
-        let mut columns = Vec::new();
-        for &s in supernodes {
-            let mut column = self.assembly.super_ptr[s as usize];
-            while column < self.assembly.super_ptr[s as usize + 1] {
-                columns.push(column);
-                column += self
-                    .nodes
-                    .weight(self.assembly.rank_at[column as usize] as usize);
-            }
-        }
-        columns
-    }
-}
-
 /// Roots of the parts that have entries in each row of the top.
-struct Roots {
+pub(crate) struct Roots {
     ptr: Vec<usize>,
     list: Vec<u32>,
 }
 
 impl Roots {
+    /// The parts' roots with entries in a row of the top.
+    pub fn of(&self, k: usize) -> &[u32] {
+        &self.list[self.ptr[k]..self.ptr[k + 1]]
+    }
+
     /// For rows of the top that begin at `columns`, of `n`.
     fn new(columns: &[u32], n: usize, parts: &Parts, crossing: &Crossing<usize>) -> Self {
         let mut place = vec![0u32; n];
@@ -349,14 +86,31 @@ impl Structure {
         lower: &LowerRows,
         assembly: &Assembly,
     ) -> Self {
-        let input = Input {
+        let wide = pattern.nnz_lower() > u64::from(u32::MAX);
+        if nodes.is_unit() {
+            return Self::swept(&Input {
+                pattern,
+                nodes,
+                lower,
+                assembly,
+                weights: Ones,
+                wide,
+            });
+        }
+        Self::swept(&Input {
             pattern,
             nodes,
             lower,
             assembly,
-        };
+            weights: nodes.weights(),
+            wide,
+        })
+    }
+
+    fn swept<W: Weights>(input: &Input<'_, W>) -> Self {
+        let (lower, assembly) = (input.lower, input.assembly);
         let (row_ptr, mut fronts) = empty_nodes(assembly);
-        let mut out = Self::zeroed(row_ptr, pattern.nnz_lower());
+        let mut out = Self::zeroed(row_ptr, input.pattern.nnz_lower());
         let work = |ptr: &[u64], from: usize, to: usize| ptr[to] - ptr[from];
         let parts = Parts::new(&assembly.parent, &assembly.size, |s| {
             let first = s + 1 - assembly.size[s] as usize;
@@ -375,7 +129,7 @@ impl Structure {
         let sweeps = out.split(assembly, &parts.ranges, &mut fronts, &mut next);
         let tasks = sweeps.into_iter().enumerate().collect();
         map_all(tasks, |(part, mut sweep): (usize, Sweep<'_>)| {
-            sweep.part(&input, crossing.of(part));
+            sweep.part(input, crossing.of(part));
         });
         if columns.is_empty() {
             return out;
@@ -386,11 +140,11 @@ impl Structure {
             fronts[root].cursor = out.row_ptr[root];
             fronts[root].mark = NONE;
         }
-        let roots = Roots::new(&columns, pattern.n(), &parts, &crossing);
+        let roots = Roots::new(&columns, input.pattern.n(), &parts, &crossing);
         let all = 0..assembly.parent.len();
         let mut whole = out.split(assembly, &[all], &mut fronts, &mut next);
         if let Some(sweep) = whole.first_mut() {
-            sweep.top(&input, &columns, &roots, &parts);
+            sweep.top(input, &columns, &roots, &parts);
         }
         out
     }
