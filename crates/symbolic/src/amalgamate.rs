@@ -23,8 +23,6 @@ pub(crate) struct Merged {
     pub into: Vec<u32>,
     /// Columns of each one that remains.
     pub npiv: Vec<u32>,
-    /// Parent among those that remain, or `NONE`.
-    pub parent: Vec<u32>,
 }
 
 /// A supernode while others merge into it.
@@ -44,7 +42,6 @@ impl Merged {
         Self {
             into: (0..forest.len() as u32).collect(),
             npiv: forest.npiv.clone(),
-            parent: forest.parent.clone(),
         }
     }
 
@@ -70,22 +67,49 @@ impl Merged {
             merging.run(nodes, range.start, range.clone());
         });
         merging.run(&mut nodes, 0, parts.top.iter().map(|&p| p as usize));
-        let mut merged = Self {
-            into: vec![0; forest.len()],
-            npiv: nodes.iter().map(|node| node.npiv).collect(),
-            parent: vec![NONE; forest.len()],
+        Self::resolved(&nodes, &parts)
+    }
+
+    /// Where each supernode ends up, given the parents that they became parts of: ancestors come later, so sweeps
+    /// from the roots find it.
+    fn resolved(nodes: &[Growing], parts: &Parts) -> Self {
+        let mut out = Self {
+            into: vec![0; nodes.len()],
+            npiv: vec![0; nodes.len()],
         };
-        // Ancestors come later, so a sweep from the roots finds where each ends up.
-        for s in (0..forest.len()).rev() {
-            merged.into[s] = match nodes[s].into {
-                NONE => s as u32,
-                p => merged.into[p as usize],
+        for &s in parts.top.iter().rev() {
+            let node = &nodes[s as usize];
+            out.npiv[s as usize] = node.npiv;
+            out.into[s as usize] = match node.into {
+                NONE => s,
+                p => out.into[p as usize],
             };
-            if forest.parent[s] != NONE {
-                merged.parent[s] = merged.into[forest.parent[s] as usize];
-            }
         }
-        merged
+        // A part's root may be part of one in the top.
+        let ends: Vec<u32> = parts
+            .ranges
+            .iter()
+            .map(|range| match nodes[range.end - 1].into {
+                NONE => range.end as u32 - 1,
+                p => out.into[p as usize],
+            })
+            .collect();
+        let into = slices(&mut out.into, parts.ranges.iter().cloned()).into_iter();
+        let npiv = slices(&mut out.npiv, parts.ranges.iter().cloned());
+        let tasks = into.zip(npiv).zip(parts.ranges.iter().zip(ends));
+        type Task<'a> = ((&'a mut [u32], &'a mut [u32]), (&'a Range<usize>, u32));
+        map_all(tasks.collect(), |((into, npiv), (range, end)): Task<'_>| {
+            for s in range.clone().rev() {
+                let node = &nodes[s];
+                npiv[s - range.start] = node.npiv;
+                into[s - range.start] = match node.into {
+                    _ if s + 1 == range.end => end,
+                    NONE => s as u32,
+                    p => into[p as usize - range.start],
+                };
+            }
+        });
+        out
     }
 }
 

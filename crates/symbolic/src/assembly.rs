@@ -8,11 +8,13 @@
 //! Linear, but for sorting the children of each node.
 
 use std::cmp::Reverse;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::amalgamate::{Merged, children};
 use crate::factor::NONE;
 use crate::postorder::{Postordered, subtree_sizes};
 use crate::supernodes::SuperForest;
+use crate::threads::{CHUNK, chunks, map_all, shared_u32, shared_u64};
 
 /// Supernodes in their final order.
 pub(crate) struct Assembly {
@@ -24,8 +26,8 @@ pub(crate) struct Assembly {
     pub nupd: Vec<u32>,
     /// Supernodes of each subtree.
     pub size: Vec<u32>,
-    /// Final column of the first unknown of every node, and its supernode; by the rank of the node.
-    pub home: Vec<(u32, u32)>,
+    /// Final column of the first unknown of every node, in the high half, and its supernode; by the rank of the node.
+    homes: Vec<u64>,
     /// Rank of the node that begins with each column; anything for its others.
     pub rank_at: Vec<u32>,
     /// Offsets of the columns of A, diagonal included, length `n + 1`.
@@ -48,8 +50,10 @@ impl Assembly {
         let mut nupd = Vec::with_capacity(kept as usize);
         let mut npiv = Vec::with_capacity(kept as usize);
         for s in (0..forest.len()).filter(|&s| rank[s] != NONE) {
-            let up = merged.parent[s];
-            parent.push(if up == NONE { NONE } else { rank[up as usize] });
+            parent.push(match forest.parent[s] {
+                NONE => NONE,
+                p => rank[merged.into[p as usize] as usize],
+            });
             nupd.push(forest.nupd[s]);
             npiv.push(merged.npiv[s]);
         }
@@ -61,7 +65,7 @@ impl Assembly {
             parent: vec![NONE; ns],
             nupd: vec![0; ns],
             size: vec![0; ns],
-            home: vec![(0, 0); tree.len()],
+            homes: vec![0; tree.len()],
             rank_at: Vec::new(),
             entry_ptr: Vec::new(),
         };
@@ -83,6 +87,13 @@ impl Assembly {
         out
     }
 
+    /// Final column of the first unknown of a node, and its supernode.
+    #[inline]
+    pub fn home(&self, rank: usize) -> (u32, u32) {
+        let home = self.homes[rank];
+        ((home >> 32) as u32, home as u32)
+    }
+
     /// Gives every node its columns, in the supernode that `home` says that its own is part of.
     fn place_columns(
         &mut self,
@@ -96,20 +107,32 @@ impl Assembly {
         self.entry_ptr = vec![0; n + 1];
         // Members come in the old postorder, so descendants stay before ancestors.
         let mut next = self.super_ptr.clone();
-        for s in 0..forest.len() {
-            let home = home(s);
-            let next = &mut next[home as usize];
-            let nodes = forest.ptr[s] as usize..forest.ptr[s + 1] as usize;
-            for (node, &below) in nodes.clone().zip(&below[nodes]) {
-                let (column, weight) = (*next as usize, tree.weight(node));
-                self.home[tree.rank[node] as usize] = (*next, home);
-                self.rank_at[column] = tree.rank[node];
-                for b in 0..weight {
-                    self.entry_ptr[column + b as usize] = u64::from(weight - b + below);
+        let places: Vec<(u32, u32)> = (0..forest.len())
+            .map(|s| {
+                let home = home(s);
+                let next = &mut next[home as usize];
+                *next += forest.npiv[s];
+                (*next - forest.npiv[s], home)
+            })
+            .collect();
+        let (homes, rank_at) = (shared_u64(&mut self.homes), shared_u32(&mut self.rank_at));
+        let lengths = shared_u64(&mut self.entry_ptr);
+        map_all(chunks(forest.len(), CHUNK), |supernodes| {
+            for s in supernodes {
+                let (mut column, home) = places[s];
+                let nodes = forest.ptr[s] as usize..forest.ptr[s + 1] as usize;
+                for (node, &below) in nodes.clone().zip(&below[nodes]) {
+                    let (rank, weight) = (tree.rank[node], tree.weight(node));
+                    let packed = u64::from(column) << 32 | u64::from(home);
+                    homes[rank as usize].store(packed, Relaxed);
+                    rank_at[column as usize].store(rank, Relaxed);
+                    for left in (1..=weight).rev() {
+                        lengths[column as usize].store(u64::from(left + below), Relaxed);
+                        column += 1;
+                    }
                 }
-                *next += weight;
             }
-        }
+        });
         let mut sum = 0;
         for p in &mut self.entry_ptr {
             sum += std::mem::replace(p, sum);

@@ -60,7 +60,13 @@ pub(crate) fn column_counts(tree: &Postordered, lower: &LowerRows, parts: &Parts
         count_part(tree, lower, range, || crossing.of(part), factor, below)
     });
     if !parts.top.is_empty() {
-        count_top(tree, lower, parts, &outer, &mut counts);
+        count_top(
+            tree,
+            parts,
+            &outer,
+            crossing.of(parts.ranges.len()),
+            &mut counts,
+        );
     }
     counts
 }
@@ -111,12 +117,13 @@ fn count_part<I: Iterator<Item = (u32, u32)> + Clone>(
     outer
 }
 
-/// Counts of the top; `outer` has the rows of the top in which each part has entries.
+/// Counts of the top; `outer` has the rows of the top in which each part has entries, `inner` rows and columns of
+/// the entries in the top.
 fn count_top(
     tree: &Postordered,
-    lower: &LowerRows,
     parts: &Parts,
     outer: &[Vec<u32>],
+    inner: impl Iterator<Item = (u32, u32)> + Clone,
     counts: &mut Counts,
 ) {
     // The top and the roots of parts below it, in postorder; for each a part, or `NONE`.
@@ -148,14 +155,7 @@ fn count_top(
         let rows = outer[part as usize].iter();
         rows.map(move |&row| (place[row as usize] - 1, k))
     });
-    let rows = nodes.iter().zip(0..).filter(|((_, part), _)| *part == NONE);
-    let entries = rows.flat_map(|(&(s, _), k)| {
-        let ranks = lower.row(tree.rank[s as usize] as usize);
-        let places = ranks.map(|rank| place[tree.label[rank as usize] as usize]);
-        // Roots of parts speak for themselves.
-        let own = places.filter(|&at| at != 0 && nodes[at as usize - 1].1 == NONE);
-        own.map(move |at| (k, at - 1))
-    });
+    let entries = inner.map(|(row, column)| (place[row as usize] - 1, place[column as usize] - 1));
     sweep.transpose(leaves.chain(entries));
     let mut own: Vec<u32> = nodes
         .iter()

@@ -8,10 +8,19 @@
 use crate::factor::NONE;
 use crate::permuted::LowerRows;
 
-/// Parent of every column, or `NONE`; always `parent[j] > j`.
-pub(crate) fn elimination_tree(lower: &LowerRows) -> Vec<u32> {
+/// An elimination forest; always `parent[j] > j`.
+pub(crate) struct Forest {
+    /// Parent of every column, or `NONE`.
+    pub parent: Vec<u32>,
+    /// Columns of each subtree.
+    pub size: Vec<u32>,
+}
+
+/// The elimination forest of the rows of a lower triangle.
+pub(crate) fn elimination_tree(lower: &LowerRows) -> Forest {
     let n = lower.len();
     let mut parent = vec![NONE; n];
+    let mut size = vec![1u32; n];
     let mut ancestor = vec![NONE; n];
     for i in 0..n {
         let row = i as u32;
@@ -24,12 +33,14 @@ pub(crate) fn elimination_tree(lower: &LowerRows) -> Vec<u32> {
                 }
                 ancestor[k] = row;
                 if up == NONE {
+                    // All that is below a row is there when the row is reached.
                     parent[k] = row;
+                    size[i] += size[k];
                     break;
                 }
                 k = up as usize;
             }
         }
     }
-    parent
+    Forest { parent, size }
 }

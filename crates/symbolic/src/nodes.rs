@@ -13,10 +13,7 @@ use std::ops::Range;
 use tamarack_sparse::{Pattern, Permutation};
 
 use crate::factor::NONE;
-use crate::threads::{chunks, map_all, slices};
-
-/// Unknowns that a thread looks at in one go.
-const CHUNK: usize = 1 << 12;
+use crate::threads::{CHUNK, chunks, map_all, slices};
 
 /// Merging pays if at least one unknown in so many follows its twin.
 const WORTH: usize = 5;

@@ -38,7 +38,7 @@ impl Parts {
             end -= size[root] as usize;
         }
         let whole = || Self {
-            ranges: std::iter::once(0..n).collect(),
+            ranges: (n > 0).then_some(0..n).into_iter().collect(),
             top: Vec::new(),
         };
         if total <= LEAST_WORK || rayon::current_num_threads() < 2 {
@@ -96,21 +96,20 @@ impl Parts {
         (self.ranges.get(part)?.start <= s).then_some(part)
     }
 
-    /// Sorts what the rows of the top have in the parts: `visit` calls back with a column and an item for every
-    /// entry of a row. Each part gets its items in the order of the rows.
+    /// Sorts what the rows of the top have in the parts and, beyond the last part, in the top: `visit` calls back with
+    /// a column and an item for every entry of a row. Each gets its items in the order of the rows.
     pub fn sorted<T: Copy + Send, V>(&self, rows: &[u32], visit: V) -> Crossing<T>
     where
         V: Fn(u32, &mut dyn FnMut(usize, T)) + Sync,
     {
         let blocks = map_all(chunks(rows.len(), 1 << 12), |range| {
-            let mut ends = vec![0usize; self.ranges.len() + 1];
+            let mut ends = vec![0usize; self.ranges.len() + 2];
             let mut found = Vec::new();
             for &row in &rows[range] {
                 visit(row, &mut |column, item| {
-                    if let Some(part) = self.of(column) {
-                        ends[part] += 1;
-                        found.push((part as u32, row, item));
-                    }
+                    let part = self.of(column).unwrap_or(self.ranges.len());
+                    ends[part] += 1;
+                    found.push((part as u32, row, item));
                 });
             }
             let mut sum = 0;
@@ -135,7 +134,7 @@ impl Parts {
     }
 }
 
-/// Entries in rows of the top and columns of the parts.
+/// Entries in rows of the top, by the parts of their columns.
 pub(crate) struct Crossing<T> {
     /// Of some rows each.
     blocks: Vec<Block<T>>,
@@ -148,7 +147,7 @@ struct Block<T> {
 }
 
 impl<T: Copy> Crossing<T> {
-    /// Rows and items of a part, rows increasing.
+    /// Rows and items of a part, or of the top beyond the last part, rows increasing.
     pub fn of(&self, part: usize) -> impl Iterator<Item = (u32, T)> + Clone + '_ {
         let blocks = self.blocks.iter();
         blocks.flat_map(move |b| b.list[b.ptr[part]..b.ptr[part + 1]].iter().copied())

@@ -6,16 +6,13 @@
 //! linear in `n + nnz(A)`; the diagonal is left out because it is always present and its source is known.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use tamarack_sparse::Pattern;
 
 use crate::factor::NONE;
 use crate::nodes::Nodes;
-use crate::threads::{chunks, map_all, slices};
-
-/// Unknowns whose entries a thread moves in one go.
-const CHUNK: usize = if cfg!(test) { 8 } else { 1 << 12 };
+use crate::threads::{CHUNK, chunks, map_all, shared_u32, shared_u64, slices};
 
 /// Blocks of rows, at most: so many streams a thread writes at once.
 const BLOCKS: usize = 256;
@@ -178,20 +175,6 @@ fn for_entries(
             }
         }
     }
-}
-
-/// The same numbers for several threads.
-fn shared_u64(numbers: &mut [u64]) -> &[AtomicU64] {
-    const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };
-    // SAFETY: an atomic has the size of its number, and the alignment, as was just looked at. The borrow is
-    // exclusive and handed on, so that for its life all accesses are atomic.
-    unsafe { &*(std::ptr::from_mut(numbers) as *const [AtomicU64]) }
-}
-
-/// The same for half the width.
-fn shared_u32(numbers: &mut [u32]) -> &[AtomicU32] {
-    // SAFETY: as above; a `u32` has the alignment of `AtomicU32` on all targets.
-    unsafe { &*(std::ptr::from_mut(numbers) as *const [AtomicU32]) }
 }
 
 #[cfg(test)]

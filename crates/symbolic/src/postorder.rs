@@ -5,8 +5,12 @@
 //! share out the range before it. Linear time; children keep their relative order, so a forest
 //! that is in postorder already stays as it is.
 
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::etree::Forest;
 use crate::factor::NONE;
 use crate::nodes::Nodes;
+use crate::threads::{CHUNK, chunks, map_all, shared_u32};
 
 /// An elimination forest of nodes in postorder.
 pub(crate) struct Postordered {
@@ -23,31 +27,33 @@ pub(crate) struct Postordered {
 }
 
 impl Postordered {
-    /// Postorders a forest with `parent[j] > j` or `NONE`, by ranks of nodes.
-    pub fn new(parent: &[u32], nodes: &Nodes<'_>) -> Self {
-        let n = parent.len();
-        let by_rank = subtree_sizes(parent);
-        let label = labels(parent, &by_rank);
+    /// Postorders a forest by ranks of nodes.
+    pub fn new(forest: &Forest, nodes: &Nodes<'_>) -> Self {
+        let n = forest.parent.len();
+        let label = labels(&forest.parent, &forest.size);
         let mut out = Self {
-            parent: vec![NONE; n],
+            parent: vec![0; n],
             size: vec![0; n],
             rank: vec![0; n],
-            weight: Vec::new(),
-            label: Vec::new(),
+            weight: vec![0; nodes.weights().len()],
+            label,
         };
-        for (j, &at) in label.iter().enumerate() {
-            let at = at as usize;
-            out.rank[at] = j as u32;
-            out.size[at] = by_rank[j];
-            if parent[j] != NONE {
-                out.parent[at] = label[parent[j] as usize];
+        let (parent, size) = (shared_u32(&mut out.parent), shared_u32(&mut out.size));
+        let (rank, weight) = (shared_u32(&mut out.rank), shared_u32(&mut out.weight));
+        let label = &out.label;
+        map_all(chunks(n, CHUNK), |ranks| {
+            for j in ranks {
+                let at = label[j] as usize;
+                let up = forest.parent[j];
+                let above = if up == NONE { NONE } else { label[up as usize] };
+                parent[at].store(above, Relaxed);
+                size[at].store(forest.size[j], Relaxed);
+                rank[at].store(j as u32, Relaxed);
+                if let Some(weight) = weight.get(at) {
+                    weight.store(nodes.weight(j), Relaxed);
+                }
             }
-        }
-        if !nodes.is_unit() {
-            let weights = out.rank.iter().map(|&rank| nodes.weight(rank as usize));
-            out.weight = weights.collect();
-        }
-        out.label = label;
+        });
         out
     }
 

@@ -19,7 +19,7 @@ use tamarack_sparse::Pattern;
 use crate::assembly::Assembly;
 use crate::factor::NONE;
 use crate::nodes::{Nodes, Ones, Weights};
-use crate::parts::{Crossing, Parts};
+use crate::parts::Parts;
 use crate::permuted::LowerRows;
 use crate::sweep::{Input, Node, Sweep};
 use crate::threads::{map_all, slices};
@@ -46,20 +46,15 @@ impl Roots {
         &self.list[self.ptr[k]..self.ptr[k + 1]]
     }
 
-    /// For rows of the top that begin at `columns`, of `n`.
-    fn new(columns: &[u32], n: usize, parts: &Parts, crossing: &Crossing<usize>) -> Self {
+    /// For rows of the top that begin at `columns`, of `n`, given those in which each part has entries.
+    fn new(columns: &[u32], n: usize, parts: &Parts, outer: &[Vec<u32>]) -> Self {
         let mut place = vec![0u32; n];
         for (&column, k) in columns.iter().zip(0..) {
             place[column as usize] = k;
         }
-        let distinct = |part: usize| {
-            let mut before = NONE;
-            let rows = crossing.of(part).map(|(row, _)| row);
-            rows.filter(move |&row| std::mem::replace(&mut before, row) != row)
-        };
         let mut ptr = vec![0usize; columns.len() + 1];
-        for part in 0..parts.ranges.len() {
-            distinct(part).for_each(|row| ptr[place[row as usize] as usize] += 1);
+        for &row in outer.iter().flatten() {
+            ptr[place[row as usize] as usize] += 1;
         }
         let mut sum = 0;
         for p in &mut ptr {
@@ -67,12 +62,12 @@ impl Roots {
             *p = sum;
         }
         let mut list = vec![0u32; sum];
-        for (part, range) in parts.ranges.iter().enumerate() {
-            distinct(part).for_each(|row| {
+        for (rows, range) in outer.iter().zip(&parts.ranges) {
+            for &row in rows {
                 let slot = &mut ptr[place[row as usize] as usize];
                 *slot -= 1;
                 list[*slot] = range.end as u32 - 1;
-            });
+            }
         }
         Self { ptr, list }
     }
@@ -122,14 +117,14 @@ impl Structure {
             let rank = assembly.rank_at[column as usize] as usize;
             for at in lower.range(rank) {
                 let (rank, _) = lower.entry(at);
-                found(assembly.home[rank as usize].1 as usize, at);
+                found(assembly.home(rank as usize).1 as usize, at);
             }
         });
-        let mut next = input.first_slots();
+        let mut next = vec![0u64; input.pattern.n()];
         let sweeps = out.split(assembly, &parts.ranges, &mut fronts, &mut next);
         let tasks = sweeps.into_iter().enumerate().collect();
-        map_all(tasks, |(part, mut sweep): (usize, Sweep<'_>)| {
-            sweep.part(input, crossing.of(part));
+        let outer = map_all(tasks, |(part, mut sweep): (usize, Sweep<'_>)| {
+            sweep.part(input, crossing.of(part))
         });
         if columns.is_empty() {
             return out;
@@ -140,11 +135,12 @@ impl Structure {
             fronts[root].cursor = out.row_ptr[root];
             fronts[root].mark = NONE;
         }
-        let roots = Roots::new(&columns, input.pattern.n(), &parts, &crossing);
+        let roots = Roots::new(&columns, input.pattern.n(), &parts, &outer);
         let all = 0..assembly.parent.len();
         let mut whole = out.split(assembly, &[all], &mut fronts, &mut next);
         if let Some(sweep) = whole.first_mut() {
-            sweep.top(input, &columns, &roots, &parts);
+            let inner = crossing.of(parts.ranges.len());
+            sweep.top(input, &columns, &roots, inner);
         }
         out
     }

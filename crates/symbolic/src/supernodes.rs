@@ -4,8 +4,11 @@
 //! rows below both, which the counts tell: the rows of a child are among those of its parent. The
 //! partition depends on the tree alone, not on which postorder is taken. Linear in `n`.
 
+use std::ops::Range;
+
 use crate::factor::NONE;
 use crate::postorder::Postordered;
+use crate::threads::{CHUNK, chunks, map_all, slices};
 
 /// A forest of supernodes in postorder, each a range of nodes.
 pub(crate) struct SuperForest {
@@ -23,42 +26,84 @@ impl SuperForest {
     /// Finds the fundamental supernodes of a postordered elimination forest; `count` has the entries of the first
     /// column of each node.
     pub fn fundamental(tree: &Postordered, count: &[u32]) -> Self {
-        let n = tree.len();
-        let mut ptr = Vec::new();
-        let mut owner = vec![0u32; n];
-        for j in 0..n {
-            // The only child, which has all other nodes of the subtree.
-            let continues = j > 0
-                && tree.size[j] == tree.size[j - 1] + 1
-                && count[j - 1] == count[j] + tree.weight(j - 1);
-            if !continues {
-                ptr.push(j as u32);
-            }
-            owner[j] = ptr.len() as u32 - 1;
-        }
-        ptr.push(n as u32);
-        let supernodes = ptr.len() - 1;
-        let mut out = Self {
-            parent: Vec::with_capacity(supernodes),
-            npiv: Vec::with_capacity(supernodes),
-            nupd: Vec::with_capacity(supernodes),
-            ptr,
+        let begins = |&j: &u32| {
+            let j = j as usize;
+            // Not the only child, which has all other nodes of the subtree, or other rows.
+            j == 0
+                || tree.size[j] != tree.size[j - 1] + 1
+                || count[j - 1] != count[j] + tree.weight(j - 1)
         };
-        for s in 0..supernodes {
-            let (first, last) = (out.ptr[s] as usize, out.ptr[s + 1] as usize - 1);
-            let nupd = count[last] - tree.weight(last);
-            out.npiv.push(count[first] - nupd);
-            out.nupd.push(nupd);
-            out.parent.push(match tree.parent[last] {
-                NONE => NONE,
-                p => owner[p as usize],
-            });
+        let blocks = chunks(tree.len(), CHUNK);
+        let firsts = map_all(blocks.clone(), |nodes| {
+            let nodes = nodes.start as u32..nodes.end as u32;
+            nodes.filter(begins).collect::<Vec<u32>>()
+        });
+        let mut ptr = firsts.concat();
+        ptr.push(tree.len() as u32);
+        let mut owner = vec![0u32; tree.len()];
+        let mut before = 0;
+        let tasks = slices(&mut owner, blocks.iter().cloned()).into_iter();
+        let tasks = tasks.zip(blocks).zip(firsts).map(|(block, firsts)| {
+            let base = before;
+            before += firsts.len() as u32;
+            (block, firsts, base)
+        });
+        type Task<'a> = ((&'a mut [u32], Range<usize>), Vec<u32>, u32);
+        map_all(
+            tasks.collect(),
+            |((owner, nodes), firsts, base): Task<'_>| {
+                own(owner, &nodes, &firsts, base);
+            },
+        );
+        Self::with_owners(tree, count, ptr, &owner)
+    }
+
+    fn with_owners(tree: &Postordered, count: &[u32], ptr: Vec<u32>, owner: &[u32]) -> Self {
+        let supernodes = ptr.len() - 1;
+        let [mut parent, mut npiv, mut nupd] = [(); 3].map(|()| vec![0u32; supernodes]);
+        let blocks = || chunks(supernodes, CHUNK).into_iter();
+        let sizes = slices(&mut npiv, blocks()).into_iter();
+        let sizes = sizes.zip(slices(&mut nupd, blocks()));
+        let tasks = slices(&mut parent, blocks()).into_iter().zip(sizes);
+        type Task<'a> = (
+            (&'a mut [u32], (&'a mut [u32], &'a mut [u32])),
+            Range<usize>,
+        );
+        map_all(tasks.zip(blocks()).collect(), |task: Task<'_>| {
+            let ((parent, (npiv, nupd)), supernodes) = task;
+            for (k, s) in supernodes.enumerate() {
+                let (first, last) = (ptr[s] as usize, ptr[s + 1] as usize - 1);
+                nupd[k] = count[last] - tree.weight(last);
+                npiv[k] = count[first] - nupd[k];
+                parent[k] = match tree.parent[last] {
+                    NONE => NONE,
+                    p => owner[p as usize],
+                };
+            }
+        });
+        Self {
+            ptr,
+            parent,
+            npiv,
+            nupd,
         }
-        out
     }
 
     /// Number of supernodes.
     pub fn len(&self) -> usize {
         self.parent.len()
     }
+}
+
+/// Gives the nodes of a block their supernodes: those at `firsts` begin supernode `base` and the next.
+fn own(owner: &mut [u32], nodes: &Range<usize>, firsts: &[u32], base: u32) {
+    // Until the first begins, nodes belong to the last one of the block before.
+    let (mut begin, mut s) = (0, base.wrapping_sub(1));
+    for &first in firsts {
+        let end = first as usize - nodes.start;
+        owner[begin..end].fill(s);
+        begin = end;
+        s = s.wrapping_add(1);
+    }
+    owner[begin..].fill(s);
 }

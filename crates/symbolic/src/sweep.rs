@@ -7,7 +7,6 @@ use tamarack_sparse::Pattern;
 use crate::assembly::Assembly;
 use crate::factor::NONE;
 use crate::nodes::{Nodes, Weights};
-use crate::parts::Parts;
 use crate::permuted::LowerRows;
 use crate::structure::Roots;
 
@@ -65,7 +64,7 @@ pub(crate) struct Sweep<'a> {
     pub nodes: &'a mut [Node],
     pub rows: &'a mut [u32],
     pub relative: &'a mut [u32],
-    /// Where the next entry of each node's first column goes.
+    /// Where the next entry of each node's first column goes, once the node's own row is there.
     pub next: &'a mut [u64],
     pub entry_src: &'a mut [u32],
     pub entry_src_high: &'a mut [u32],
@@ -121,6 +120,8 @@ impl Sweep<'_> {
         self.nodes[(row.owner - self.supernodes.start) as usize].mark = row.column;
         let first = input.nodes.first[row.rank] as usize;
         let weight = if W::ONES { 1 } else { row.weight };
+        let start = input.assembly.entry_ptr[row.column as usize];
+        self.next[(row.column - self.first_column) as usize] = start + u64::from(weight);
         for b in 0..weight {
             let start = input.assembly.entry_ptr[(row.column + b) as usize];
             let slot = (start - self.first_entry) as usize;
@@ -135,7 +136,7 @@ impl Sweep<'_> {
     #[inline]
     fn enter<W: Weights>(&mut self, input: &Input<'_, W>, row: &Row, at: usize) {
         let (rank, low) = input.lower.entry(at);
-        let (column, s) = input.assembly.home[rank as usize];
+        let (column, s) = input.assembly.home(rank as usize);
         let width = if W::ONES { 1 } else { row.weight };
         let mut position = row.position;
         if s != row.owner {
@@ -193,12 +194,12 @@ impl Sweep<'_> {
         self.entry_row[slot] = row;
     }
 
-    /// All rows of a part, then those of the top that have entries in it.
+    /// All rows of a part, then those of the top that have entries in it, whose first columns are returned.
     pub fn part<W: Weights>(
         &mut self,
         input: &Input<'_, W>,
         outer: impl Iterator<Item = (u32, usize)>,
-    ) {
+    ) -> Vec<u32> {
         for owner in self.supernodes.clone() {
             let columns = [0, 1].map(|k| input.assembly.super_ptr[owner as usize + k]);
             let mut column = columns[0];
@@ -218,7 +219,11 @@ impl Sweep<'_> {
                 column += row.weight;
             }
         }
+        let mut found = Vec::new();
         for (column, at) in outer {
+            if found.last() != Some(&column) {
+                found.push(column);
+            }
             // Its owner is outside.
             let row = Row {
                 owner: NONE,
@@ -227,28 +232,27 @@ impl Sweep<'_> {
             };
             self.enter(input, &row, at);
         }
+        found
     }
 
-    /// The rows of the top; `roots` has the roots of the parts with entries in each.
+    /// The rows of the top, which begin at `columns`; `roots` has the roots of the parts with entries in each,
+    /// `inner` the entries in the top.
     pub fn top<W: Weights>(
         &mut self,
         input: &Input<'_, W>,
         columns: &[u32],
         roots: &Roots,
-        parts: &Parts,
+        inner: impl Iterator<Item = (u32, usize)>,
     ) {
+        let mut inner = inner.peekable();
         for (k, &column) in columns.iter().enumerate() {
             let row = input.row(column);
             self.begin(input, &row);
             for &root in roots.of(k) {
                 self.climb::<W>(root, &row);
             }
-            for at in input.lower.range(row.rank) {
-                let (rank, _) = input.lower.entry(at);
-                let home = input.assembly.home[rank as usize].1;
-                if parts.of(home as usize).is_none() {
-                    self.enter(input, &row, at);
-                }
+            while let Some((_, at)) = inner.next_if(|&(of, _)| of == column) {
+                self.enter(input, &row, at);
             }
         }
     }
@@ -267,7 +271,7 @@ impl<W: Weights> Input<'_, W> {
 
     fn row(&self, column: u32) -> Row {
         let rank = self.assembly.rank_at[column as usize] as usize;
-        let owner = self.assembly.home[rank].1;
+        let owner = self.assembly.home(rank).1;
         Row {
             rank,
             column,
@@ -275,15 +279,6 @@ impl<W: Weights> Input<'_, W> {
             owner,
             position: column - self.assembly.super_ptr[owner as usize],
         }
-    }
-
-    /// Where the entries of each node's first column begin that are below the node; by column, anything for others.
-    pub fn first_slots(&self) -> Vec<u64> {
-        let ptr = &self.assembly.entry_ptr;
-        let columns = ptr.iter().zip(&self.assembly.rank_at);
-        columns
-            .map(|(p, &rank)| p + u64::from(self.weights.of(rank as usize)))
-            .collect()
     }
 
     /// Columns at which the rows of some supernodes begin, increasing.

@@ -1,8 +1,12 @@
 //! Work on the threads of the pool that the caller is in.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rayon::prelude::*;
+
+/// Nodes or unknowns that a thread takes in one go.
+pub(crate) const CHUNK: usize = if cfg!(test) { 8 } else { 1 << 12 };
 
 /// `work` of every item, in their order. One item is done where it is: small analyses start no threads.
 pub(crate) fn map_all<T: Send, R: Send>(
@@ -49,4 +53,18 @@ pub(crate) fn slices<T>(
         data = rest;
     }
     out
+}
+
+/// The same numbers for several threads.
+pub(crate) fn shared_u64(numbers: &mut [u64]) -> &[AtomicU64] {
+    const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };
+    // SAFETY: an atomic has the size of its number, and the alignment, as was just looked at. The borrow is
+    // exclusive and handed on, so that for its life all accesses are atomic.
+    unsafe { &*(std::ptr::from_mut(numbers) as *const [AtomicU64]) }
+}
+
+/// The same for half the width.
+pub(crate) fn shared_u32(numbers: &mut [u32]) -> &[AtomicU32] {
+    // SAFETY: as above; a `u32` has the alignment of `AtomicU32` on all targets.
+    unsafe { &*(std::ptr::from_mut(numbers) as *const [AtomicU32]) }
 }

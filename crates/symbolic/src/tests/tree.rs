@@ -26,13 +26,14 @@ fn trees_are_first_rows_and_postorders_make_ranges() {
             .iter()
             .map(|c| c.first().copied().unwrap_or(NONE))
             .collect();
-        assert_eq!(tree, truth);
+        assert_eq!(tree.parent, truth);
+        assert_eq!(tree.size, subtree_sizes(&tree.parent));
 
         let post = Postordered::new(&tree, &nodes);
         assert_eq!(post.size, subtree_sizes(&post.parent));
         for (j, &p) in post.parent.iter().enumerate() {
             assert_eq!(post.label[post.rank[j] as usize] as usize, j);
-            let above = match tree[post.rank[j] as usize] {
+            let above = match tree.parent[post.rank[j] as usize] {
                 NONE => NONE,
                 above => post.label[above as usize],
             };
