@@ -15,6 +15,7 @@
 use std::ops::Range;
 
 use crate::factor::NONE;
+use crate::nodes::{Ones, Weights};
 use crate::parts::Parts;
 use crate::permuted::LowerRows;
 use crate::postorder::Postordered;
@@ -26,17 +27,6 @@ pub(crate) struct Counts {
     pub factor: Vec<u32>,
     /// Entries of each node's columns in A below the node.
     pub below: Vec<u32>,
-}
-
-/// What the sweep knows about a row.
-#[derive(Clone, Copy)]
-struct RowState {
-    /// Its unknowns.
-    weight: u32,
-    /// One more than the largest column seen, 0 before the first.
-    seen: u32,
-    /// Last leaf of the row subtree, or `NONE`.
-    leaf: u32,
 }
 
 /// Counts the columns of a forest that was cut into parts.
@@ -87,17 +77,6 @@ fn count_part<I: Iterator<Item = (u32, u32)> + Clone>(
             outer.push(row);
         }
     }
-    let mut sweep = Sweep::new(
-        range.clone().map(|j| match tree.parent[j] {
-            up if (up as usize) < range.end => up - base,
-            _ => NONE,
-        }),
-        range.clone().map(|j| tree.size[j]),
-        range
-            .clone()
-            .chain(outer.iter().map(|&i| i as usize))
-            .map(|i| tree.weight(i)),
-    );
     let inner = range.clone().flat_map(|i| {
         let ranks = lower.row(tree.rank[i] as usize);
         ranks.map(move |rank| (i as u32 - base, tree.label[rank as usize] - base))
@@ -108,12 +87,20 @@ fn count_part<I: Iterator<Item = (u32, u32)> + Clone>(
         *before = row;
         Some((*next - 1, column - base))
     });
-    sweep.transpose(inner.chain(crossing));
-    for (j, count) in factor.iter_mut().enumerate() {
-        let leaf = sweep.size[j] == 1;
-        *count = if leaf { sweep.states[j].weight } else { 0 };
+    let columns = Columns::new(range.len(), inner.chain(crossing));
+    let up = tree.parent[range.clone()].iter().map(|&up| match up {
+        up if (up as usize) < range.end => up - base,
+        _ => NONE,
+    });
+    let size = &tree.size[range.clone()];
+    let all = range.len() + outer.len();
+    if tree.is_unit() {
+        Sweep::new(up, size, all, Ones).run(&columns, factor, below, |_| false);
+    } else {
+        let rows = range.clone().chain(outer.iter().map(|&i| i as usize));
+        let weights: Vec<u32> = rows.map(|i| tree.weight(i)).collect();
+        Sweep::new(up, size, all, &weights[..]).run(&columns, factor, below, |_| false);
     }
-    sweep.run(factor, below, |_| false);
     outer
 }
 
@@ -147,8 +134,6 @@ fn count_top(
         })
         .collect();
     let size = crate::postorder::subtree_sizes(&up);
-    let weights = nodes.iter().map(|&(s, _)| tree.weight(s as usize));
-    let mut sweep = Sweep::new(up.iter().copied(), size.into_iter(), weights);
     let place = &place;
     let leaves = nodes.iter().zip(0..).filter(|((_, part), _)| *part != NONE);
     let leaves = leaves.flat_map(|(&(_, part), k)| {
@@ -156,18 +141,22 @@ fn count_top(
         rows.map(move |&row| (place[row as usize] - 1, k))
     });
     let entries = inner.map(|(row, column)| (place[row as usize] - 1, place[column as usize] - 1));
-    sweep.transpose(leaves.chain(entries));
-    let mut own: Vec<u32> = nodes
-        .iter()
-        .zip(&sweep.size)
-        .map(|(&(s, part), &size)| match (part, size) {
-            (NONE, 1) => tree.weight(s as usize),
-            (NONE, _) => 0,
-            _ => counts.factor[s as usize],
+    let columns = Columns::new(nodes.len(), leaves.chain(entries));
+    // Parts' roots are counted, nothing is of the others yet.
+    let counted = |k: usize| nodes[k].1 != NONE;
+    let mut own: Vec<u32> = (0..nodes.len())
+        .map(|k| match counted(k) {
+            true => counts.factor[nodes[k].0 as usize],
+            false => 0,
         })
         .collect();
     let mut below = vec![0; own.len()];
-    sweep.run(&mut own, &mut below, |k| nodes[k].1 != NONE);
+    let weights: Vec<u32> = nodes
+        .iter()
+        .map(|&(s, _)| tree.weight(s as usize))
+        .collect();
+    let up = up.into_iter();
+    Sweep::new(up, &size, nodes.len(), &weights[..]).run(&columns, &mut own, &mut below, counted);
     for (k, &(s, part)) in nodes.iter().enumerate() {
         if part == NONE {
             counts.factor[s as usize] = own[k];
@@ -176,38 +165,18 @@ fn count_top(
     }
 }
 
-/// A postordered forest whose columns are swept.
-struct Sweep {
-    /// Parent of each node, or `NONE`.
-    up: Vec<u32>,
-    /// Nodes of each subtree.
-    size: Vec<u32>,
-    /// The rows: those of the nodes, then others.
-    states: Vec<RowState>,
+/// Columns of a lower triangle.
+struct Columns {
     /// Offsets of the columns.
     ptr: Vec<usize>,
     /// Rows of all columns.
     rows: Vec<u32>,
 }
 
-impl Sweep {
-    fn new(
-        up: impl Iterator<Item = u32>,
-        size: impl Iterator<Item = u32>,
-        weight: impl Iterator<Item = u32>,
-    ) -> Self {
-        Self {
-            up: up.collect(),
-            size: size.collect(),
-            states: weight.map(unseen).collect(),
-            ptr: Vec::new(),
-            rows: Vec::new(),
-        }
-    }
-
-    /// Sorts entries, rows and columns, by columns.
-    fn transpose(&mut self, entries: impl Iterator<Item = (u32, u32)> + Clone) {
-        let mut ptr = vec![0usize; self.up.len() + 1];
+impl Columns {
+    /// Sorts entries, rows and columns, into `n` columns.
+    fn new(n: usize, entries: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut ptr = vec![0usize; n + 1];
         entries
             .clone()
             .for_each(|(_, column)| ptr[column as usize] += 1);
@@ -222,65 +191,82 @@ impl Sweep {
             *slot -= 1;
             rows[*slot] = row;
         });
-        (self.ptr, self.rows) = (ptr, rows);
+        Self { ptr, rows }
+    }
+}
+
+/// A postordered forest whose columns are swept.
+struct Sweep<'a, W> {
+    /// Some ancestor of each node, at first its parent, or `NONE`.
+    above: Vec<u32>,
+    /// Nodes of each subtree.
+    size: &'a [u32],
+    /// Unknowns of the rows: those of the nodes, then others.
+    weights: W,
+    /// One more than the last column seen of each row, 0 before the first.
+    seen: Vec<u32>,
+}
+
+impl<'a, W: Weights> Sweep<'a, W> {
+    fn new(up: impl Iterator<Item = u32>, size: &'a [u32], rows: usize, weights: W) -> Self {
+        Self {
+            above: up.collect(),
+            size,
+            weights,
+            seen: vec![0; rows],
+        }
     }
 
-    /// Adds the weights of leaves, common ancestors and roots, and sums them up over subtrees; adds up what is `below`
-    /// in each column. The leaves that `counted` columns are count already.
-    fn run(&mut self, sums: &mut [u32], below: &mut [u32], counted: impl Fn(usize) -> bool) {
-        let mut set: Vec<u32> = (0..self.up.len() as u32).collect();
-        for j in 0..self.up.len() {
+    /// Adds the weights of leaves, common ancestors and roots, and sums them up over subtrees; writes what is `below`
+    /// in each column. What is in the subtrees of `counted` columns is in their sums already; all others begin with 0.
+    fn run(
+        mut self,
+        columns: &Columns,
+        sums: &mut [u32],
+        below: &mut [u32],
+        counted: impl Fn(usize) -> bool,
+    ) {
+        for j in 0..self.size.len() {
             let first = j as u32 + 1 - self.size[j];
-            let (mut entries, mut leaves) = (0, 0u32);
-            for &i in &self.rows[self.ptr[j]..self.ptr[j + 1]] {
-                let row = &mut self.states[i as usize];
-                entries += row.weight;
-                if row.seen <= first {
-                    leaves += row.weight;
-                    if row.leaf != NONE {
-                        let meet = &mut sums[find(&mut set, row.leaf) as usize];
-                        *meet = meet.wrapping_sub(row.weight);
+            let own = self.weights.of(j);
+            let (mut entries, mut leaves) = (0, if self.size[j] == 1 { own } else { 0 });
+            for &i in &columns.rows[columns.ptr[j]..columns.ptr[j + 1]] {
+                let weight = self.weights.of(i as usize);
+                entries += weight;
+                let seen = std::mem::replace(&mut self.seen[i as usize], j as u32 + 1);
+                if seen <= first {
+                    leaves += weight;
+                    if seen != 0 {
+                        // The last column seen is the last leaf or one above it.
+                        let meet = &mut sums[self.meet(seen - 1, j as u32) as usize];
+                        *meet = meet.wrapping_sub(weight);
                     }
-                    row.leaf = j as u32;
                 }
-                row.seen = j as u32 + 1;
             }
             below[j] = entries;
             if !counted(j) {
                 sums[j] = sums[j].wrapping_add(leaves);
             }
-            if self.up[j] != NONE {
-                let above = &mut sums[self.up[j] as usize];
-                *above = above.wrapping_sub(self.states[j].weight);
-                set[j] = self.up[j];
-            }
-        }
-        for j in 0..self.up.len() {
-            if self.up[j] != NONE {
-                let above = self.up[j] as usize;
-                sums[above] = sums[above].wrapping_add(sums[j]);
+            // Ancestors common to columns from here on are further up: this sum is complete.
+            let up = self.above[j];
+            if up != NONE {
+                sums[up as usize] = sums[up as usize].wrapping_add(sums[j].wrapping_sub(own));
             }
         }
     }
-}
 
-fn unseen(weight: u32) -> RowState {
-    RowState {
-        weight,
-        seen: 0,
-        leaf: NONE,
-    }
-}
-
-/// Root of the set of `k`: its highest ancestor that has not been left yet. Halves the path.
-fn find(set: &mut [u32], mut k: u32) -> u32 {
-    loop {
-        let up = set[k as usize];
-        if up == k {
-            return k;
+    /// The least common ancestor of `k` and `j`, which comes later: the first one of `k` that is not before `j`.
+    /// Halves the path.
+    fn meet(&mut self, mut k: u32, j: u32) -> u32 {
+        while k < j {
+            let up = self.above[k as usize];
+            if up >= j {
+                return up;
+            }
+            let next = self.above[up as usize];
+            self.above[k as usize] = next;
+            k = next;
         }
-        let above = set[up as usize];
-        set[k as usize] = above;
-        k = above;
+        k
     }
 }

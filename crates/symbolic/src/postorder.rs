@@ -62,6 +62,11 @@ impl Postordered {
         self.parent.len()
     }
 
+    /// Whether every unknown is a node.
+    pub fn is_unit(&self) -> bool {
+        self.weight.is_empty()
+    }
+
     /// Unknowns of a node.
     #[inline]
     pub fn weight(&self, j: usize) -> u32 {

@@ -120,8 +120,8 @@ impl Structure {
                 found(assembly.home(rank as usize).1 as usize, at);
             }
         });
-        let mut next = vec![0u64; input.pattern.n()];
-        let sweeps = out.split(assembly, &parts.ranges, &mut fronts, &mut next);
+        let mut filled = vec![0u32; input.pattern.n()];
+        let sweeps = out.split(assembly, &parts.ranges, &mut fronts, &mut filled);
         let tasks = sweeps.into_iter().enumerate().collect();
         let outer = map_all(tasks, |(part, mut sweep): (usize, Sweep<'_>)| {
             sweep.part(input, crossing.of(part))
@@ -137,7 +137,7 @@ impl Structure {
         }
         let roots = Roots::new(&columns, input.pattern.n(), &parts, &outer);
         let all = 0..assembly.parent.len();
-        let mut whole = out.split(assembly, &[all], &mut fronts, &mut next);
+        let mut whole = out.split(assembly, &[all], &mut fronts, &mut filled);
         if let Some(sweep) = whole.first_mut() {
             let inner = crossing.of(parts.ranges.len());
             sweep.top(input, &columns, &roots, inner);
@@ -164,7 +164,7 @@ impl Structure {
         assembly: &Assembly,
         ranges: &[Range<usize>],
         fronts: &'a mut [Node],
-        next: &'a mut [u64],
+        filled: &'a mut [u32],
     ) -> Vec<Sweep<'a>> {
         let column = |s: usize| assembly.super_ptr[s] as usize;
         let columns = || ranges.iter().map(|r| column(r.start)..column(r.end));
@@ -183,7 +183,7 @@ impl Structure {
         };
         let high: Vec<Range<usize>> = high().collect();
         let mut fronts = slices(fronts, ranges.iter().cloned()).into_iter();
-        let mut next = slices(next, columns()).into_iter();
+        let mut filled = slices(filled, columns()).into_iter();
         let mut out_rows = slices(&mut self.rows, rows()).into_iter();
         let mut relative = slices(&mut self.relative, rows()).into_iter();
         let mut entry_src = slices(&mut self.entry_src, entries()).into_iter();
@@ -199,7 +199,7 @@ impl Structure {
                 nodes: fronts.next().unwrap_or_default(),
                 rows: out_rows.next().unwrap_or_default(),
                 relative: relative.next().unwrap_or_default(),
-                next: next.next().unwrap_or_default(),
+                filled: filled.next().unwrap_or_default(),
                 entry_src: entry_src.next().unwrap_or_default(),
                 entry_src_high: entry_src_high.next().unwrap_or_default(),
                 entry_row: entry_row.next().unwrap_or_default(),

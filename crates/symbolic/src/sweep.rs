@@ -64,8 +64,8 @@ pub(crate) struct Sweep<'a> {
     pub nodes: &'a mut [Node],
     pub rows: &'a mut [u32],
     pub relative: &'a mut [u32],
-    /// Where the next entry of each node's first column goes, once the node's own row is there.
-    pub next: &'a mut [u64],
+    /// Entries that each node's first column has so far.
+    pub filled: &'a mut [u32],
     pub entry_src: &'a mut [u32],
     pub entry_src_high: &'a mut [u32],
     pub entry_row: &'a mut [u32],
@@ -120,8 +120,7 @@ impl Sweep<'_> {
         self.nodes[(row.owner - self.supernodes.start) as usize].mark = row.column;
         let first = input.nodes.first[row.rank] as usize;
         let weight = if W::ONES { 1 } else { row.weight };
-        let start = input.assembly.entry_ptr[row.column as usize];
-        self.next[(row.column - self.first_column) as usize] = start + u64::from(weight);
+        self.filled[(row.column - self.first_column) as usize] = weight;
         for b in 0..weight {
             let start = input.assembly.entry_ptr[(row.column + b) as usize];
             let slot = (start - self.first_entry) as usize;
@@ -144,9 +143,10 @@ impl Sweep<'_> {
             let node = &self.nodes[(s - self.supernodes.start) as usize];
             position = node.position(row.column, width);
         }
-        let next = &mut self.next[(column - self.first_column) as usize];
-        let slot = (*next - self.first_entry) as usize;
-        *next += u64::from(width);
+        let filled = &mut self.filled[(column - self.first_column) as usize];
+        let start = input.assembly.entry_ptr[column as usize] + u64::from(*filled);
+        let slot = (start - self.first_entry) as usize;
+        *filled += width;
         if W::ONES {
             let src = input.source(rank as usize, row.rank, low);
             self.write(slot, src, position);
