@@ -33,8 +33,16 @@ pub(crate) struct LowerRows {
 impl LowerRows {
     /// Sorts the entries of `pattern` into rows of the permuted matrix.
     pub fn new(pattern: &Pattern, nodes: &Nodes<'_>) -> Self {
-        let rows = LEAST_ROWS.max(nodes.len().div_ceil(BLOCKS));
+        let rows = match nodes.len() {
+            // So few that a row may be a block.
+            0..=LEAST_ROWS => 1,
+            many => LEAST_ROWS.max(many.div_ceil(BLOCKS)),
+        };
         let shift = rows.next_power_of_two().trailing_zeros();
+        if shift == 0 {
+            let (ptr, _, entries) = sorted_by_blocks(pattern, nodes, shift, nodes.len());
+            return Self { ptr, entries };
+        }
         let blocks = chunks(nodes.len(), 1 << shift);
         let (ptr, row_of, mut entries) = sorted_by_blocks(pattern, nodes, shift, blocks.len());
         let mut row_ptr = vec![0u64; nodes.len() + 1];
@@ -92,7 +100,7 @@ fn column(entry: u64) -> u32 {
 }
 
 /// Sorts the edges between nodes by blocks of `1 << shift` rows, those of a block in the order of the user's
-/// columns: offsets of the blocks, rows, packed entries.
+/// columns: offsets of the blocks, rows unless they are the blocks, packed entries.
 fn sorted_by_blocks(
     pattern: &Pattern,
     nodes: &Nodes<'_>,
@@ -117,7 +125,7 @@ fn sorted_by_blocks(
     }
     ptr.push(sum);
     let mut entries = vec![0u64; sum as usize];
-    let mut row_of = vec![0u32; sum as usize];
+    let mut row_of = vec![0u32; if shift == 0 { 0 } else { sum as usize }];
     let (to_entries, to_rows) = (shared_u64(&mut entries), shared_u32(&mut row_of));
     let tasks = parts.into_iter().zip(next).collect();
     map_all(tasks, |(columns, mut next): (Range<usize>, Vec<u64>)| {
@@ -125,7 +133,9 @@ fn sorted_by_blocks(
             let slot = &mut next[(row >> shift) as usize];
             let entry = u64::from(column) << 32 | u64::from(src as u32);
             to_entries[*slot as usize].store(entry, Relaxed);
-            to_rows[*slot as usize].store(row, Relaxed);
+            if let Some(to_row) = to_rows.get(*slot as usize) {
+                to_row.store(row, Relaxed);
+            }
             *slot += 1;
         });
     });

@@ -123,7 +123,7 @@ impl Structure {
         let mut filled = vec![0u32; input.pattern.n()];
         let sweeps = out.split(assembly, &parts.ranges, &mut fronts, &mut filled);
         let tasks = sweeps.into_iter().enumerate().collect();
-        let outer = map_all(tasks, |(part, mut sweep): (usize, Sweep<'_>)| {
+        let outer = map_all(tasks, |(part, sweep): (usize, Sweep<'_>)| {
             sweep.part(input, crossing.of(part))
         });
         if columns.is_empty() {
@@ -137,8 +137,8 @@ impl Structure {
         }
         let roots = Roots::new(&columns, input.pattern.n(), &parts, &outer);
         let all = 0..assembly.parent.len();
-        let mut whole = out.split(assembly, &[all], &mut fronts, &mut filled);
-        if let Some(sweep) = whole.first_mut() {
+        let whole = out.split(assembly, &[all], &mut fronts, &mut filled);
+        if let Some(sweep) = whole.into_iter().next() {
             let inner = crossing.of(parts.ranges.len());
             sweep.top(input, &columns, &roots, inner);
         }

@@ -55,7 +55,8 @@ pub(crate) struct Input<'a, W> {
     pub wide: bool,
 }
 
-/// What the sweep of some supernodes, in postorder, writes: theirs of every array.
+/// What the sweep of some supernodes, in postorder, writes: theirs of every array. Its loops own it and have all its
+/// methods inlined, so that the slices' addresses stay in registers.
 pub(crate) struct Sweep<'a> {
     pub supernodes: Range<u32>,
     pub first_column: u32,
@@ -74,7 +75,7 @@ pub(crate) struct Sweep<'a> {
 impl Sweep<'_> {
     /// Gives a row to `s` and those above it that lack it, up to its owner, which is marked beforehand, or to
     /// the last of these supernodes.
-    #[inline]
+    #[inline(always)]
     fn climb<W: Weights>(&mut self, s: u32, row: &Row) {
         let weight = if W::ONES { 1 } else { row.weight };
         let mut at = s;
@@ -115,7 +116,7 @@ impl Sweep<'_> {
     }
 
     /// Makes a row the last one of its owner and writes its diagonal block.
-    #[inline]
+    #[inline(always)]
     fn begin<W: Weights>(&mut self, input: &Input<'_, W>, row: &Row) {
         self.nodes[(row.owner - self.supernodes.start) as usize].mark = row.column;
         let first = input.nodes.first[row.rank] as usize;
@@ -132,7 +133,7 @@ impl Sweep<'_> {
     }
 
     /// Climbs from the entry of `row` that stands at `at` in the lower triangle, and writes it to the map.
-    #[inline]
+    #[inline(always)]
     fn enter<W: Weights>(&mut self, input: &Input<'_, W>, row: &Row, at: usize) {
         let (rank, low) = input.lower.entry(at);
         let (column, s) = input.assembly.home(rank as usize);
@@ -185,7 +186,7 @@ impl Sweep<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn write(&mut self, slot: usize, src: u64, row: u32) {
         self.entry_src[slot] = src as u32;
         if let Some(high) = self.entry_src_high.get_mut(slot) {
@@ -196,7 +197,7 @@ impl Sweep<'_> {
 
     /// All rows of a part, then those of the top that have entries in it, whose first columns are returned.
     pub fn part<W: Weights>(
-        &mut self,
+        mut self,
         input: &Input<'_, W>,
         outer: impl Iterator<Item = (u32, usize)>,
     ) -> Vec<u32> {
@@ -238,7 +239,7 @@ impl Sweep<'_> {
     /// The rows of the top, which begin at `columns`; `roots` has the roots of the parts with entries in each,
     /// `inner` the entries in the top.
     pub fn top<W: Weights>(
-        &mut self,
+        mut self,
         input: &Input<'_, W>,
         columns: &[u32],
         roots: &Roots,
