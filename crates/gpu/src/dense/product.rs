@@ -118,7 +118,8 @@ pub enum Step {
     DoubleBuffer,
     /// Tensor cores, and copies that run several slabs ahead.
     Pipeline(Tile),
-    /// Likewise, tiles of 128 × 64. In f32; in f64 tiles of 64 × 64.
+    /// Likewise, tiles of 128 × 64: three quarters of the operands that tiles of 64 × 64 take, and two blocks (in f32
+    /// three) on a multiprocessor.
     Tall,
     /// Tensor cores, and bulk copies by the copy engine, tiles of 128 × 128. In f64 and from Hopper on; else
     /// [`Pipeline`](Self::Pipeline).
@@ -176,7 +177,7 @@ impl Step {
             Self::Bulk if size_of::<T>() == 4 || gpu.info().arch.number < 90 || !fits(self) => {
                 Self::Pipeline(Tile::T128).on::<T>(gpu)
             }
-            Self::Tall if size_of::<T>() == 8 => Self::Pipeline(Tile::T64),
+            Self::Tall if !fits(self) => Self::Pipeline(Tile::T64),
             Self::Pipeline(Tile::T128) if !fits(self) => Self::Pipeline(Tile::T64),
             _ => self,
         }
