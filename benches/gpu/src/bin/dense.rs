@@ -129,7 +129,7 @@ fn product<T: Number>(
         None,
         Some(Step::Pipeline(Tile::T64)),
         Some(Step::Pipeline(Tile::T128)),
-        Some(Step::Tall),
+        Some(Step::Pipeline(Tile::Tall)),
         Some(Step::Bulk),
     ];
     let slow = [
@@ -270,7 +270,7 @@ fn cholesky<T: Number>(
     let case =
         |by: &str| Case::new(problem, &format!("n={n}"), by).flops(f64::from(n).powi(3) / 3.0);
     let chosen = Fronts::tile_for(&gpu, n);
-    for tile in [Tile::T64, Tile::T128] {
+    for tile in [Tile::T64, Tile::Tall, Tile::T128] {
         let (list, len) = place::<T>(n, 0, 1, Some(tile))?;
         let mut source = random::<T>(suite, len)?;
         strengthen(suite, &mut source, &list)?;
@@ -313,7 +313,7 @@ fn fronts<T: Number>(
         return Ok(());
     }
     let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
-    for tile in [Tile::T64, Tile::T128] {
+    for tile in [Tile::T64, Tile::Tall, Tile::T128] {
         let (list, len) = place::<T>(pivots, updates, count, Some(tile))?;
         let mut source = random::<T>(suite, len)?;
         strengthen(suite, &mut source, &list)?;

@@ -1,20 +1,22 @@
 //! The whole solver on the first GPU, phase by phase, beside cuDSS where its log is given.
 //!
-//! `sparse [--cache DIR] [--json FILE] [--peer LOG] [MODEL…]`. LOG is what `cudss_bench` printed for the same models on the same
-//! machine. Values and vectors are on the device, as they are for the peer; times are medians of the host's clock until
+//! `sparse [--cache DIR] [--json FILE] [--peer LOG] [--tall ORDER] [MODEL…]`. LOG is what `cudss_bench` printed for the same models on
+//! the same machine. With `--tall` fronts from ORDER on are cut into tiles of 128 × 64. Values and vectors are on the device, as they are for the peer; times are medians of the host's clock until
 //! the device is done.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use tamarack::models::Model;
 use tamarack::{
-    Analysis, Control, Device, DevicePlan, Error, Factor, Options, Place, Precision, SymmetricCsc,
+    Analysis, Control, Device, DevicePlan, Error, Factor, Options, Place, SymmetricCsc,
 };
 use tamarack_gpu::Gpu;
+use tamarack_gpu::dense::Tile;
 use tamarack_gpu_benches::{Floor, Peer};
-use tamarack_solve::{DeviceSolver, Solver};
+use tamarack_solve::{DeviceSolver, MixedFactor, Solver};
 
 const MODELS: [&str; 11] = [
     "p2d5_1000",
@@ -36,12 +38,14 @@ struct Arguments {
     options: Options,
     json: Option<String>,
     peer: Option<String>,
+    /// Fronts from this order on have tall tiles.
+    tall: Option<u32>,
     models: Vec<String>,
 }
 
 fn main() -> ExitCode {
     let Some(arguments) = arguments() else {
-        eprintln!("sparse: [--cache DIR] [--json FILE] [--peer LOG] [MODEL…]");
+        eprintln!("sparse: [--cache DIR] [--json FILE] [--peer LOG] [--tall ORDER] [MODEL…]");
         return ExitCode::FAILURE;
     };
     if let Err(error) = Gpu::count() {
@@ -60,12 +64,13 @@ fn main() -> ExitCode {
 fn arguments() -> Option<Arguments> {
     let mut options = Options::default();
     options.device = Device::Gpu(0);
-    let (mut json, mut peer, mut models) = (None, None, Vec::new());
+    let (mut json, mut peer, mut tall, mut models) = (None, None, None, Vec::new());
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--json" => json = Some(args.next()?),
             "--peer" => peer = Some(args.next()?),
+            "--tall" => tall = Some(args.next()?.parse().ok()?),
             "--cache" => options.gpu.cache = Some(args.next()?.into()),
             "--nvrtc" => options.gpu.nvrtc = Some(args.next()?.into()),
             "--quick" => {}
@@ -80,6 +85,7 @@ fn arguments() -> Option<Arguments> {
         options,
         json,
         peer,
+        tall,
         models,
     })
 }
@@ -90,7 +96,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", Peer::HEAD);
     let mut rows = Vec::new();
     for name in &arguments.models {
-        let mut row = time(name, &arguments.options)?;
+        let mut row = time(name, &arguments.options, arguments.tall)?;
         let peer = Peer::find(&log, name);
         println!("{}", Peer::line(name, &row, peer.as_ref()));
         row["model"] = json!(name);
@@ -104,7 +110,11 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// All phases of one model.
-fn time(name: &str, options: &Options) -> Result<Value, Box<dyn std::error::Error>> {
+fn time(
+    name: &str,
+    options: &Options,
+    tall: Option<u32>,
+) -> Result<Value, Box<dyn std::error::Error>> {
     let a: SymmetricCsc<f64> = name.parse::<Model>()?.generate()?;
     let start = Instant::now();
     let analysis = Analysis::new(a.pattern(), options)?;
@@ -125,10 +135,17 @@ fn time(name: &str, options: &Options) -> Result<Value, Box<dyn std::error::Erro
         row["predicted_secs"] = json!(plan.predicted_secs());
         row["predicted_bytes"] = json!(plan.device_bytes());
         row["floor_secs"] = json!(Floor::of(plan.symbolic()).secs());
-        on_device(&a, gpu, plan, &mut row)?;
+        let plan = match tall {
+            None => plan.clone(),
+            Some(order) => {
+                let mut options = *plan.options();
+                (options.large_tile, options.large_order) = (Tile::Tall, order);
+                DevicePlan::new(plan.symbolic().clone(), &options)?.into()
+            }
+        };
+        on_device(&a, gpu, &plan, &mut row)?;
+        mixed(&a, gpu, &plan, &mut row)?;
     }
-    drop(analysis);
-    mixed(&a, options, &mut row)?;
     Ok(row)
 }
 
@@ -151,7 +168,7 @@ fn end_to_end(a: &SymmetricCsc<f64>, mut factor: Factor) -> Result<Value, Error>
 fn on_device(
     a: &SymmetricCsc<f64>,
     gpu: &Gpu,
-    plan: &std::sync::Arc<DevicePlan>,
+    plan: &Arc<DevicePlan>,
     row: &mut Value,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let stream = gpu.stream()?;
@@ -179,28 +196,30 @@ fn on_device(
 /// Mixed precision to the backward error of double: a refactorization and a refined solve, data from the host.
 fn mixed(
     a: &SymmetricCsc<f64>,
-    options: &Options,
+    gpu: &Gpu,
+    plan: &Arc<DevicePlan>,
     row: &mut Value,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let mut options = options.clone();
-    options.precision = Precision::Mixed;
-    let analysis = Analysis::new(a.pattern(), &options)?;
-    let mut factor = analysis.factorize(a)?;
-    let b = right_sides(a.n(), 1);
+    let (free, _) = gpu.memory()?;
+    let engine = Box::new(tamarack_solve::Device::new(gpu.clone(), plan.clone()));
+    let (options, control) = (Default::default(), Control::default());
+    let mut factor = MixedFactor::factorize(engine, a, &options, &control)?;
+    let (b, mut x) = (right_sides(a.n(), 1), vec![0.0; a.n()]);
     let mut error = 0.0;
-    let secs = median(|| {
-        factor.refactorize(a)?;
-        let mut x = b.clone();
-        error = factor
-            .solve_refined(a, &mut x)?
-            .componentwise_backward_error();
+    let mut solve = |factor: &mut MixedFactor| -> Result<(), Box<dyn std::error::Error>> {
+        let report = factor.solve_refined(a, &b, &mut x, 1, &Default::default(), &control)?;
+        error = report.refine.componentwise_backward_error();
         Ok(())
+    };
+    let refactor = median(|| Ok(factor.refactorize(a, &control)?))?;
+    let both = median(|| {
+        factor.refactorize(a, &control)?;
+        solve(&mut factor)
     })?;
-    row["mixed_secs"] = json!(secs);
+    row["mixed_bytes"] = json!(free - gpu.memory()?.0);
+    row["mixed_refactor_secs"] = json!(refactor);
+    row["mixed_secs"] = json!(both);
     row["mixed_componentwise_backward_error"] = json!(error);
-    if let Place::Gpu { plan, .. } = analysis.place() {
-        row["mixed_predicted_bytes"] = json!(plan.device_bytes());
-    }
     Ok(())
 }
 

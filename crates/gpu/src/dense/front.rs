@@ -1,4 +1,5 @@
-//! Partial Cholesky of fronts of any size in one launch; kernels in `dense/front_large.cu`.
+//! Partial Cholesky of fronts of any size in one launch; kernels in `dense/front_large.cu` and, for tiles of two rows,
+//! `dense/front_tall.cu`.
 //!
 //! A front is the matrix `[A11 · ; A21 A22]` with `pivots` rows in `A11` and `updates` in `A22`. Its panel
 //! `[A11; A21]` becomes `[L11; L21]`, `L11 L11ᵀ = A11`, `L21 = A21 L11⁻ᵀ`; its update matrix becomes
@@ -8,11 +9,12 @@
 
 use std::marker::PhantomData;
 
-use super::order::{Grid, TileOf, front_tiles};
+use super::order::{Grid, TileOf, front_tiles, tall_tiles};
 use super::{Placed, Real, Tile, grain, shape};
 use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
 
 const PROGRAM: Program = Program::at("dense/front_large.cu");
+const TALL: Program = Program::at("dense/front_tall.cu");
 /// From this order on tiles of 128 are faster: 8192 takes 4.3 ms instead of 6.3, 4096 1.4 instead of 1.25.
 const LARGE_ORDER: u32 = 6000;
 
@@ -189,7 +191,8 @@ impl Fronts {
     /// Elements that the inverses of a front's diagonal tiles take.
     #[must_use]
     pub fn inverse_len(tile: Tile, pivots: u32) -> u64 {
-        u64::from(pivots.div_ceil(tile.size())) * u64::from(tile.size() * tile.size())
+        let size = tile.columns();
+        u64::from(pivots.div_ceil(size)) * u64::from(size * size)
     }
 }
 
@@ -210,8 +213,8 @@ impl<T: Real> Fronts<T> {
             let inverses = Fronts::inverse_len(tile, front.pivots);
             let inverses = front.inverse.saturating_add(inverses);
             needs = inverses.max(end).max(needs);
-            let pivots = front.pivots.div_ceil(tile.size());
-            let rows = pivots + front.updates.div_ceil(tile.size());
+            let pivots = front.pivots.div_ceil(tile.columns());
+            let rows = pivots + front.updates.div_ceil(tile.columns());
             if rows > u32::from(u16::MAX) {
                 return Err(shape("tiles of a front", rows.into(), u16::MAX.into()));
             }
@@ -222,7 +225,7 @@ impl<T: Real> Fronts<T> {
             data.push(d);
         }
         let mut tasks = Vec::new();
-        front_tiles(&grids, |problem, row, column| {
+        let task = |problem: u32, row: u32, column: u32| {
             // below 65,536, as just checked
             let (row, column) = (row as u16, column as u16);
             tasks.push(TileOf {
@@ -230,14 +233,19 @@ impl<T: Real> Fronts<T> {
                 row,
                 column,
             });
-        });
+        };
+        match tile {
+            Tile::Tall => tall_tiles(&grids, task),
+            Tile::T64 | Tile::T128 => front_tiles(&grids, task),
+        }
         let blocks = u32::try_from(tasks.len())
             .map_err(|_| shape("tiles of a list", tasks.len() as u64, u32::MAX.into()))?;
-        let name = format!("dense_front_{}_{}", tile.size(), T::NAME);
+        let program = if tile == Tile::Tall { &TALL } else { &PROGRAM };
+        let name = format!("dense_front_{}_{}", tile.name(), T::NAME);
         let mut status = gpu.alloc(fronts.len())?;
         stream.fill_bytes(&mut status, 0xFF)?;
         Ok(Self {
-            kernel: gpu.load(&PROGRAM)?.kernel(&name)?,
+            kernel: gpu.load(program)?.kernel(&name)?,
             shape: Launch::new(blocks, tile.threads()).shared(bytes),
             fronts: stream.to_device(gpu, &data)?,
             tasks: stream.to_device(gpu, &tasks)?,
@@ -300,5 +308,5 @@ impl<T: Real> Fronts<T> {
 
 /// A tile, and two groups of 32 columns of an inverse; the copy pipeline needs no more than that.
 const fn shared_bytes<T>(tile: Tile) -> u32 {
-    (tile.size() + 64) * tile.column_bytes::<T>()
+    Tile::slab_bytes::<T>(tile.rows(), tile.columns()) + Tile::slab_bytes::<T>(tile.columns(), 64)
 }

@@ -16,28 +16,48 @@ const PIVOT_STRIP: u32 = 2;
 pub enum Tile {
     /// 64 × 64, three on a multiprocessor: for small problems, and short inner dimensions.
     T64,
+    /// 128 × 64, two on a multiprocessor (products in f32: three): three quarters of the traffic of operands.
+    Tall,
     /// 128 × 128, one on a multiprocessor: half the traffic of operands.
     T128,
 }
 
 impl Tile {
-    /// Its rows and columns.
+    /// Its rows.
     #[must_use]
-    pub const fn size(self) -> u32 {
+    pub const fn rows(self) -> u32 {
         match self {
             Self::T64 => 64,
+            Self::Tall | Self::T128 => 128,
+        }
+    }
+
+    /// Its columns. Diagonal tiles of fronts are squares of so many.
+    #[must_use]
+    pub const fn columns(self) -> u32 {
+        match self {
+            Self::T64 | Self::Tall => 64,
             Self::T128 => 128,
+        }
+    }
+
+    /// As kernels are named after it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::T64 => "64",
+            Self::Tall => "tall",
+            Self::T128 => "128",
         }
     }
 
     /// Threads of its block.
     pub(crate) const fn threads(self) -> u32 {
-        2 * self.size()
+        2 * self.columns()
     }
 
-    /// Bytes of shared memory for one column of a tile, with the padding against bank conflicts.
-    pub(crate) const fn column_bytes<T>(self) -> u32 {
-        self.size() * size_of::<T>() as u32 + 32
+    /// Bytes of shared memory for `columns` columns of `rows` rows, with the padding against bank conflicts.
+    pub(crate) const fn slab_bytes<T>(rows: u32, columns: u32) -> u32 {
+        columns * (rows * size_of::<T>() as u32 + 32)
     }
 
     /// `wanted`, or the small tile where the device has too little shared memory for `bytes` of the large.
@@ -92,27 +112,19 @@ pub(crate) struct Grid {
 /// Strips of all fronts alternate, so that one front's chain of diagonal tiles is hidden by the others' work. A
 /// diagonal tile comes as early as it can: everything in its column waits for it.
 pub(crate) fn front_tiles(fronts: &[Grid], mut f: impl FnMut(u32, u32, u32)) {
-    let strips = fronts.iter().map(|g| g.pivots.div_ceil(PIVOT_STRIP));
-    for strip in 0..strips.max().unwrap_or(0) {
-        let begin = strip * PIVOT_STRIP;
-        for (front, grid) in (0_u32..).zip(fronts) {
-            let end = grid.pivots.min(begin + PIVOT_STRIP);
-            if begin >= end {
-                continue;
+    strips(fronts, |front, grid, begin, end| {
+        for row in begin..grid.rows {
+            for column in begin..end.min(row + 1) {
+                let done = row == column && row == begin && begin > 0; // with the strip before
+                if !done {
+                    f(front, row, column);
+                }
             }
-            for row in begin..grid.rows {
-                for column in begin..end.min(row + 1) {
-                    let done = row == column && row == begin && begin > 0; // with the strip before
-                    if !done {
-                        f(front, row, column);
-                    }
-                }
-                if row == end && row < grid.pivots {
-                    f(front, row, row);
-                }
+            if row == end && row < grid.pivots {
+                f(front, row, row);
             }
         }
-    }
+    });
     for (front, grid) in (0_u32..).zip(fronts) {
         let update = grid.rows - grid.pivots;
         product_tiles(update, update, Some(1), |row, column| {
@@ -121,36 +133,123 @@ pub(crate) fn front_tiles(fronts: &[Grid], mut f: impl FnMut(u32, u32, u32)) {
     }
 }
 
+/// Likewise, where a task is the tiles of two rows, named by the first, but in the squares of two tiles on the diagonal
+/// of the pivots, where it is one tile. Rows of pivots and rows of updates are paired apart.
+pub(crate) fn tall_tiles(fronts: &[Grid], mut f: impl FnMut(u32, u32, u32)) {
+    const { assert!(PIVOT_STRIP == 2) };
+    strips(fronts, |front, grid, begin, end| {
+        if begin == 0 {
+            f(front, begin, begin); // the others with the strip before
+        }
+        if end > begin + 1 {
+            f(front, begin + 1, begin);
+            f(front, begin + 1, begin + 1);
+        }
+        let pivots = (end..grid.pivots).step_by(2);
+        for row in pivots.chain((grid.pivots..grid.rows).step_by(2)) {
+            (begin..end).for_each(|column| f(front, row, column));
+            if row == end && row < grid.pivots {
+                f(front, row, row);
+            }
+        }
+    });
+    for (front, grid) in (0_u32..).zip(fronts) {
+        let update = grid.rows - grid.pivots;
+        product_tiles(update.div_ceil(2), update, Some(2), |row, column| {
+            f(front, grid.pivots + 2 * row, grid.pivots + column);
+        });
+    }
+}
+
+/// Calls `f(front, grid, begin, end)` for strips `begin..end` of pivots, those of all fronts side by side.
+fn strips(fronts: &[Grid], mut f: impl FnMut(u32, &Grid, u32, u32)) {
+    let most = fronts.iter().map(|g| g.pivots.div_ceil(PIVOT_STRIP)).max();
+    for begin in (0..most.unwrap_or(0)).map(|strip| strip * PIVOT_STRIP) {
+        for (front, grid) in (0_u32..).zip(fronts).filter(|(_, g)| begin < g.pivots) {
+            f(front, grid, begin, grid.pivots.min(begin + PIVOT_STRIP));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    #[test]
-    fn every_tile_comes_once_and_behind_those_it_waits_for() {
-        let sizes = [
-            (0, 3),
-            (1, 1),
-            (1, 5),
-            (2, 2),
-            (3, 9),
-            (8, 8),
-            (5, 12),
-            (9, 11),
-        ];
-        let fronts = sizes.map(|(pivots, rows)| Grid { pivots, rows });
-        let mut seen = HashSet::new();
-        front_tiles(&fronts, |front, i, j| {
-            let grid = fronts[front as usize];
+    const SIZES: [(u32, u32); 10] = [
+        (0, 3),
+        (1, 1),
+        (1, 5),
+        (2, 2),
+        (3, 9),
+        (8, 8),
+        (5, 12),
+        (9, 11),
+        (4, 5),
+        (7, 14),
+    ];
+
+    /// Tiles of a front that have been computed.
+    #[derive(Default)]
+    struct Seen(HashSet<(u32, u32, u32)>);
+
+    impl Seen {
+        /// Tile (i, j), whose predecessors must have come before the task that it is of.
+        fn check(&self, front: u32, grid: &Grid, i: u32, j: u32) {
             assert!(j <= i && i < grid.rows);
             for k in 0..j.min(grid.pivots) {
-                assert!(seen.contains(&(front, i, k)) && seen.contains(&(front, j, k)));
+                assert!(self.0.contains(&(front, i, k)) && self.0.contains(&(front, j, k)));
             }
-            assert!(i == j || j >= grid.pivots || seen.contains(&(front, j, j)));
-            assert!(seen.insert((front, i, j)), "tile {i}, {j} twice");
+            assert!(i == j || j >= grid.pivots || self.0.contains(&(front, j, j)));
+        }
+
+        fn add(&mut self, front: u32, i: u32, j: u32) {
+            assert!(self.0.insert((front, i, j)), "tile {i}, {j} twice");
+        }
+
+        fn all(&self, fronts: &[Grid]) -> bool {
+            let all: u32 = fronts.iter().map(|g| g.rows * (g.rows + 1) / 2).sum();
+            self.0.len() == all as usize
+        }
+    }
+
+    #[test]
+    fn every_tile_comes_once_and_behind_those_it_waits_for() {
+        let fronts = SIZES.map(|(pivots, rows)| Grid { pivots, rows });
+        let mut seen = Seen::default();
+        front_tiles(&fronts, |front, i, j| {
+            seen.check(front, &fronts[front as usize], i, j);
+            seen.add(front, i, j);
         });
-        let all: u32 = fronts.iter().map(|g| g.rows * (g.rows + 1) / 2).sum();
-        assert_eq!(seen.len(), all as usize);
+        assert!(seen.all(&fronts));
+    }
+
+    #[test]
+    fn so_do_the_tiles_of_two_rows() {
+        let fronts = SIZES.map(|(pivots, rows)| Grid { pivots, rows });
+        let mut seen = Seen::default();
+        tall_tiles(&fronts, |front, i, j| {
+            let grid = &fronts[front as usize];
+            // as in the kernel
+            let (corner, end) = if i < grid.pivots {
+                (i / 2 == j / 2, grid.pivots)
+            } else {
+                assert!((i - grid.pivots).is_multiple_of(2));
+                (false, grid.rows)
+            };
+            assert!(corner || i >= grid.pivots || i.is_multiple_of(2));
+            let below = i + 1 < end && !corner;
+            // a tile above the diagonal is computed and not written
+            let rows: Vec<u32> = [i, i + 1][..1 + usize::from(below)]
+                .iter()
+                .copied()
+                .filter(|&row| row >= j)
+                .collect();
+            assert!(!rows.is_empty());
+            rows.iter().for_each(|&row| seen.check(front, grid, row, j));
+            rows.iter().for_each(|&row| seen.add(front, row, j));
+        });
+        assert!(seen.all(&fronts));
     }
 
     #[test]

@@ -118,9 +118,6 @@ pub enum Step {
     DoubleBuffer,
     /// Tensor cores, and copies that run several slabs ahead.
     Pipeline(Tile),
-    /// Likewise, tiles of 128 × 64: three quarters of the operands that tiles of 64 × 64 take, and two blocks (in f32
-    /// three) on a multiprocessor.
-    Tall,
     /// Tensor cores, and bulk copies by the copy engine, tiles of 128 × 128. In f64 and from Hopper on; else
     /// [`Pipeline`](Self::Pipeline).
     Bulk,
@@ -133,8 +130,7 @@ impl Step {
             Self::Naive | Self::SharedTiles => (16, 16),
             Self::RegisterBlocks => (64, 64),
             Self::VectorLoads | Self::DoubleBuffer => (128, 128),
-            Self::Pipeline(tile) => (tile.size(), tile.size()),
-            Self::Tall => (128, 64),
+            Self::Pipeline(tile) => (tile.rows(), tile.columns()),
             Self::Bulk => (128, 128),
         }
     }
@@ -142,14 +138,14 @@ impl Step {
     /// Threads of a block, and bytes of dynamic shared memory.
     const fn block<T>(self) -> (u32, u32) {
         match self {
-            Self::Pipeline(tile) => (tile.threads(), STAGES * 2 * 16 * tile.column_bytes::<T>()),
-            Self::Tall => {
-                let column = Tile::T128.column_bytes::<T>() + Tile::T64.column_bytes::<T>();
-                (Tile::T64.threads(), STAGES * 16 * column)
+            Self::Pipeline(tile) => {
+                let slabs = Tile::slab_bytes::<T>(tile.rows(), 16)
+                    + Tile::slab_bytes::<T>(tile.columns(), 16);
+                (tile.threads(), STAGES * slabs)
             }
             Self::Bulk => {
-                let columns = 16 * 2 * Tile::T128.column_bytes::<T>();
-                (Tile::T128.threads(), STAGES * (columns + 16)) // and two barriers
+                let slabs = 2 * Tile::slab_bytes::<T>(128, 16);
+                (Tile::T128.threads(), STAGES * (slabs + 16)) // and two barriers
             }
             _ => (256, 0),
         }
@@ -162,8 +158,7 @@ impl Step {
             Self::RegisterBlocks => (&LADDER, "register_blocks".to_string()),
             Self::VectorLoads => (&LADDER, "vector_loads".to_string()),
             Self::DoubleBuffer => (&LADDER, "double_buffer".to_string()),
-            Self::Pipeline(tile) => (&PROGRAM, format!("product_{}", tile.size())),
-            Self::Tall => (&PROGRAM, "product_tall".to_string()),
+            Self::Pipeline(tile) => (&PROGRAM, format!("product_{}", tile.name())),
             Self::Bulk => (&PROGRAM, "product_bulk".to_string()),
         };
         gpu.load(program)?
@@ -177,8 +172,7 @@ impl Step {
             Self::Bulk if size_of::<T>() == 4 || gpu.info().arch.number < 90 || !fits(self) => {
                 Self::Pipeline(Tile::T128).on::<T>(gpu)
             }
-            Self::Tall if !fits(self) => Self::Pipeline(Tile::T64),
-            Self::Pipeline(Tile::T128) if !fits(self) => Self::Pipeline(Tile::T64),
+            Self::Pipeline(_) if !fits(self) => Self::Pipeline(Tile::T64),
             _ => self,
         }
     }
@@ -303,7 +297,7 @@ fn choose<T: Real>(gpu: &Gpu, products: &[Product]) -> Step {
     }
     let enough = tiles >= 4 * u64::from(gpu.info().multiprocessors);
     if enough && size_of::<T>() == 4 {
-        Step::Tall
+        Step::Pipeline(Tile::Tall)
     } else if enough && 2 * long > tiles {
         Step::Pipeline(Tile::T128)
     } else {

@@ -18,8 +18,10 @@ pub struct DeviceOptions {
     pub small_order: u32,
     /// Most fronts of a subtree that one block works off alone.
     pub sequence: u32,
-    /// From this order on fronts are cut into tiles of 128 instead of 64.
+    /// From this order on fronts are cut into `large_tile`s instead of tiles of 64.
     pub large_order: u32,
+    /// Tiles of large fronts.
+    pub large_tile: Tile,
     /// Precision of the factor.
     pub precision: Precision,
     /// Bundles of subtrees that are worked off one after the other: more take less memory and more time.
@@ -32,6 +34,7 @@ impl Default for DeviceOptions {
             small_order: 96,
             sequence: 16,
             large_order: 6000,
+            large_tile: Tile::T128,
             precision: Precision::F64,
             waves: 1,
         }
@@ -164,7 +167,7 @@ fn kind(options: &DeviceOptions, npiv: usize, nupd: usize) -> FrontKind {
     } else if u64::from(pivots) + u64::from(updates) < u64::from(options.large_order) {
         FrontKind::Tiled(Tile::T64)
     } else {
-        FrontKind::Tiled(Tile::T128)
+        FrontKind::Tiled(options.large_tile)
     }
 }
 

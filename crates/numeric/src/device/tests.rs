@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use tamarack_gpu::Gpu;
-use tamarack_gpu::dense::{Front, FrontShape, Parent, Placed};
+use tamarack_gpu::dense::{Front, FrontShape, Parent, Placed, Tile};
 use tamarack_plan::{FactorPlan, Machine, PlanOptions, Precision};
 use tamarack_sparse::models::Model;
 use tamarack_sparse::{Permutation, Scalar, SymmetricCsc};
@@ -201,6 +201,7 @@ const SMALL: DeviceOptions = DeviceOptions {
     small_order: 24,
     sequence: 5,
     large_order: 150,
+    large_tile: Tile::T128,
     precision: Precision::F64,
     waves: 1,
 };
@@ -214,6 +215,10 @@ fn the_lists_of_all_stages_make_the_factor() {
         for options in [
             SMALL,
             DeviceOptions { waves: 4, ..SMALL },
+            DeviceOptions {
+                large_tile: Tile::Tall,
+                ..SMALL
+            },
             DeviceOptions {
                 precision: Precision::F32, // of the places alone
                 ..SMALL
@@ -286,7 +291,11 @@ fn compare_with_host<T: DeviceValue>(gpu: &Gpu, name: &str, tolerance: f64) {
     let mut host = host(&symbolic, &wide);
     let mut a: SymmetricCsc<T> = wide.cast();
     let precision = T::PRECISION;
-    for options in [SMALL, DeviceOptions::default()] {
+    let tall = DeviceOptions {
+        large_tile: Tile::Tall,
+        ..SMALL
+    };
+    for options in [SMALL, tall, DeviceOptions::default()] {
         let options = DeviceOptions {
             precision,
             ..options

@@ -55,7 +55,9 @@ impl<'a> StageWork<'a> {
     pub fn new(plan: &'a DevicePlan, k: usize) -> Result<Self, GpuError> {
         let symbolic = plan.symbolic();
         let mut work = Self {
-            groups: [Tile::T128, Tile::T64].map(Group::new).into(), // the longest first
+            groups: [plan.options().large_tile, Tile::T64]
+                .map(Group::new)
+                .into(), // the longest first
             ..Self::default()
         };
         let mut length = 0;

@@ -62,7 +62,9 @@ impl<T: DeviceValue> Stage<T> {
         if !small.fronts.is_empty() {
             stage.small = Some(SmallSolves::new(gpu, stream, &small.whole(), &runs)?);
         }
-        for tile in [Tile::T128, Tile::T64] {
+        let mut tiles = vec![plan.options().large_tile, Tile::T64];
+        tiles.dedup();
+        for tile in tiles {
             let is_tiled = |s: usize| match plan.kind(s) {
                 FrontKind::Tiled(own) => own == tile,
                 FrontKind::Sum => tile == Tile::T64 && !is_small(s),

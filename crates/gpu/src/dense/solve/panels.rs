@@ -99,7 +99,7 @@ impl<T: Real> PanelSolves<T> {
             ],
             fronts: stream.to_device(gpu, &lists.fronts)?,
             index: stream.to_device(gpu, &lists.index)?,
-            inverse_tile: tile.size(),
+            inverse_tile: tile.columns(),
             needs: lists.needs,
             panels: PhantomData,
         })

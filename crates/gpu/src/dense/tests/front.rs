@@ -154,7 +154,7 @@ fn check<T: Real>(by: By, sizes: &[(u32, u32, bool)]) {
     );
     for (f, size) in sizes.iter().enumerate() {
         if let By::Tasks(tile) = by {
-            check_inverse(&arena, f, tile.size(), &want, &got);
+            check_inverse(&arena, f, tile.columns(), &want, &got);
         }
         let inverse = arena.fronts[f].inverse as usize;
         let len = inverse_len(by)(size.0) as usize;
@@ -215,9 +215,9 @@ fn small_fronts_are_those_of_the_host() {
 
 #[test]
 fn large_fronts_are_those_of_the_host() {
-    for tile in [Tile::T64, Tile::T128] {
+    for tile in [Tile::T64, Tile::Tall, Tile::T128] {
         let by = By::Tasks(tile);
-        let t = tile.size();
+        let t = tile.rows();
         for pivots in [1, 9, t - 1, t, t + 1, 2 * t + 3, 307] {
             let sizes =
                 [0, 1, t - 1, t + 1, 130].map(|updates| (pivots, updates, updates % 2 == 0));
@@ -244,7 +244,12 @@ fn the_first_bad_pivot_of_each_front_is_reported() {
 
 /// `below`: a number below the normal ones.
 fn bad_pivots<T: Real>(below: f64) {
-    for by in [By::Small, By::Tasks(Tile::T64), By::Tasks(Tile::T128)] {
+    for by in [
+        By::Small,
+        By::Tasks(Tile::T64),
+        By::Tasks(Tile::Tall),
+        By::Tasks(Tile::T128),
+    ] {
         let sizes = [
             (20, 9, false),
             (9, 0, false),

@@ -133,7 +133,7 @@ fn many_sizes<T: Real>() {
         (Step::DoubleBuffer, 128),
         (Step::Pipeline(Tile::T64), 64),
         (Step::Pipeline(Tile::T128), 128),
-        (Step::Tall, 64),
+        (Step::Pipeline(Tile::Tall), 64),
         (Step::Bulk, 128),
     ] {
         let mut list = Vec::new();
@@ -163,7 +163,7 @@ fn many_sizes<T: Real>() {
 fn three_products_of_tf32_are_as_exact_as_f32() {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
-    let steps = [Step::Tall, Step::Pipeline(Tile::T64)];
+    let steps = [Step::Pipeline(Tile::Tall), Step::Pipeline(Tile::T64)];
     for (inner, step) in [8_u32, 64, 1024, 4096]
         .into_iter()
         .zip(steps.into_iter().cycle())

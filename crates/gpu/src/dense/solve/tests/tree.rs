@@ -122,7 +122,7 @@ impl<T: Real> Tree<T> {
             }
             self.columns.push(column);
         }
-        let size = self.tile.size() as usize;
+        let size = self.tile.columns() as usize;
         for first in (0..node.pivots as usize).step_by(size) {
             let last = (first + size).min(node.pivots as usize);
             for j in first..last {

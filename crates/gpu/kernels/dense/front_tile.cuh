@@ -1,0 +1,161 @@
+// What the tasks of a front do with a tile, whatever its height: where its operands are, what they wait for, how a diagonal
+// tile is factored and inverted, and how a tile below one is multiplied by the inverse.
+#pragma once
+#include "dense/eliminate.cuh"
+#include "dense/front.cuh"
+#include "dense/tasks.cuh"
+#include "dense/tile.cuh"
+
+struct Task {
+    u32 front;
+    u16 row, column;
+};
+
+// How many column tiles, T wide, of two row tiles are finished.
+template <int T> struct Progress {
+    const u32 *row, *column;
+    static constexpr bool ALWAYS = false;
+    __device__ __forceinline__ u32 tiles() const {
+        u32 n = read_acquire(row);
+        return row == column ? n : smaller(n, read_acquire(column));
+    }
+    __device__ __forceinline__ u32 look() const { return tiles() * (T / SLAB); }
+    __device__ __forceinline__ u32 wait(u32 slab) const {
+        u32 n;
+        while ((n = look()) <= slab) __nanosleep(20);
+        return n;
+    }
+};
+
+// Up to H rows from row tile `tile` on, of T rows each.
+template <class R, int T, int H> __device__ __forceinline__ Operand<R> row_tile(const Front &f, const R *panel, u32 tile) {
+    const u32 before = ceil_div(f.pivots, (u32)T);
+    const u32 row = tile < before ? tile * T : f.first_update + (tile - before) * T;
+    const u32 rows = tile < before ? f.pivots - tile * T : f.updates - (tile - before) * T;
+    return {panel + row, {f.panel_rows, NB}, smaller(rows, (u32)H)};
+}
+
+// Factors and inverts the tile in s, of which `pivots` columns are real; L goes to c, V to inverse.
+template <class R, int T>
+__device__ __forceinline__ void diagonal_tile(R *s, R *corners, u32 pivots, R *c, u32 pitch, R *inverse, Status *status,
+                                              u32 first, u32 *counter, u32 tiles) {
+    constexpr u32 P = Shape<R, T>::PITCH;
+    eliminate_invert<R, T>(s, P, ceil_div(pivots, 8u) * 8, corners, status, first);
+    const u32 i = threadIdx.x % (T / 2) * 2; // two rows
+#pragma unroll 8
+    for (u32 j = threadIdx.x / (T / 2); j < T; j += 4) {
+        const R *at = i / 8 == j / 8 ? corners + 8 * j + i % 8 : i < j ? s + j * P + i : corners + 8 * T;
+        *(Pair<R> *)(inverse + j * T + i) = *(const Pair<R> *)at;
+    }
+    publish(counter, tiles); // nobody waits for L
+#pragma unroll 4
+    for (u32 j = threadIdx.x / (T / 2); j < pivots; j += 4) {
+        const Pair<R> v = *(const Pair<R> *)(s + j * P + i);
+        R *at = c + (u64)j * pitch + i;
+        if (i >= j && i + 1 < pivots) *(Pair<R> *)at = v;
+        else if (i >= j && i < pivots) at[0] = v.x;
+        else if (i + 1 >= j && i + 1 < pivots) at[1] = v.y;
+    }
+}
+
+// X = S V for a tile S of H rows in s, into rows x columns at c: 32 columns at a time, each warp 16 of every T rows. V is upper
+// triangular, so columns J .. J + 31 need rows up to J + 31.
+template <class R, int T, int H>
+__device__ __forceinline__ void solve_tile(const R *s, R *buffer, const R *inverse, R *c, u32 pitch, u32 rows, u32 columns) {
+    constexpr u32 P = Shape<R, T>::PITCH, PS = Shape<R, H>::PITCH;
+    constexpr int M = H / T;
+    const u32 g = lane_id() / 4, t = lane_id() % 4, i0 = threadIdx.x / 32 * 16 + 2 * g;
+    auto group = [&](u32 n) {
+        R *to = buffer + n % 2 * 32 * P;
+        fetch<R, T>(to, inverse, T, 2 * n);
+        fetch<R, T>(to + 16 * P, inverse, T, 2 * n + 1);
+        commit_copies();
+    };
+    group(0);
+#pragma unroll
+    for (u32 n = 0; n < T / 32; n++) {
+        if (n + 1 < T / 32) group(n + 1), wait_copies<1>();
+        else wait_copies<0>();
+        __syncthreads();
+        const R *b = buffer + n % 2 * 32 * P + g * P + t;
+#pragma unroll 1
+        for (int m = 0; m < M; m++) {
+            const R *a = s + t * PS + i0 + m * T;
+            R acc[4][4] = {};
+#pragma unroll 2
+            for (u32 k = 0; k < 32 * (n + 1); k += 8) {
+                const Pair<R> u = *(const Pair<R> *)(a + k * PS), v = *(const Pair<R> *)(a + (k + 4) * PS);
+                const R w[4] = {u.x, u.y, v.x, v.y};
+#pragma unroll
+                for (int q = 0; q < 4; q++) mma_16x8x8(acc[q], w, b[8 * q * P + k], b[8 * q * P + k + 4]);
+            }
+            const u32 i = i0 + m * T;
+#pragma unroll
+            for (int q = 0; q < 4; q++) {
+#pragma unroll
+                for (int h = 0; h < 2; h++) {
+                    const u32 j = 32 * n + 8 * q + 2 * t + h;
+                    R *at = c + (u64)j * pitch + i;
+                    if (j < columns) {
+                        if (i + 1 < rows) store_pair(at, acc[q][h], acc[q][2 + h]);
+                        else if (i < rows) at[0] = acc[q][h];
+                    }
+                }
+            }
+        }
+        __syncthreads(); // before the buffer is filled again
+    }
+}
+
+// The next task of the list.
+__device__ __forceinline__ Task draw(const Task *tasks, u32 *tickets) {
+    __shared__ u32 drawn;
+    if (threadIdx.x == 0) drawn = atomicAdd(tickets, 1);
+    __syncthreads();
+    return tasks[drawn];
+}
+
+// A task whose tile is as high as wide.
+template <class R, int T>
+__device__ __forceinline__ void square_task(R *arena, R *shared, const Front &f, const Task &task, u32 *progress, Status *status) {
+    const u32 before = ceil_div(f.pivots, (u32)T), i0 = task.row, j0 = task.column;
+    const bool final = j0 >= before, diagonal = i0 == j0;
+    R *panel = arena + f.panel;
+    const Operand<R> a = row_tile<R, T, T>(f, panel, i0), b = row_tile<R, T, T>(f, panel, j0);
+    u32 *row_progress = progress + f.progress + i0;
+    const Progress<T> ready = {row_progress, progress + f.progress + j0};
+
+    const Layout layout = {final ? f.update_rows : f.panel_rows, NB};
+    const u32 column = (final ? j0 - before : j0) * T, pitch = layout.height(column / NB);
+    R *at = final ? arena + f.update + layout.at((i0 - before) * T, column) : panel + layout.at(a.base - panel, column);
+    const Target<R> c = {at, pitch, a.rows, b.rows, diagonal};
+
+    Accumulators<R, T> acc; // the negative of what remains
+    accumulate<R, T, T>(acc, a, b, diagonal, final ? f.pivots : column, shared, ready, [&] {
+        if (final && f.fresh) clear(acc);
+        else c.template read<T>(acc, -1);
+    });
+    if (final) {
+        c.template write<T>(acc, -1);
+        return;
+    }
+    __syncthreads(); // the slabs have been read
+    for_each_pair(acc, [&](u32 i, u32 j, R &x, R &y) {
+        const bool real = j < b.rows;
+        const R first = i < a.rows && real && (!diagonal || i >= j) ? -x : 0; // eliminate needs zeros above
+        const R second = i + 1 < a.rows && real && (!diagonal || i + 1 >= j) ? -y : 0;
+        const bool one = diagonal && !real; // columns beyond the last pivot are those of the identity
+        *(Pair<R> *)(shared + j * Shape<R, T>::PITCH + i) = {one && i == j ? (R)1 : first, one && i + 1 == j ? (R)1 : second};
+    });
+    R *inverse = arena + f.inverse + (u64)j0 * T * T;
+    if (diagonal) {
+        R *corners = shared + T * Shape<R, T>::PITCH;
+        for (u32 e = threadIdx.x; e < T * 8 + 2; e += Shape<R, T>::THREADS) corners[e] = e < T * 8 && e / 8 % 8 == e % 8; // beyond the last pivot
+        diagonal_tile<R, T>(shared, corners, b.rows, at, pitch, inverse, status + f.status, column, row_progress, j0 + 1);
+    } else {
+        await(progress + f.progress + j0, j0 + 1);
+        solve_tile<R, T, T>(shared, shared + T * Shape<R, T>::PITCH, inverse, at, pitch, a.rows, b.rows);
+        publish(row_progress, j0 + 1);
+    }
+}
+
