@@ -184,7 +184,7 @@ fn place<T: Number>(
     tile: Option<Tile>,
 ) -> Result<(Vec<Front>, u64), GpuError> {
     let shape = FrontShape::of::<T>(pivots, updates)?;
-    let inverse = tile.map_or(0, |tile| Fronts::inverse_len(tile, pivots));
+    let inverse = tile.map_or(0, |_| Fronts::inverse_len(pivots));
     let each = shape.panel_len + shape.update_len + inverse;
     let front = |i: u32| {
         let panel = u64::from(i) * each;

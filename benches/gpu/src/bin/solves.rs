@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use tamarack_gpu::dense::{
     FrontShape, Fronts, PanelSolves, Real, SmallSolves, SolveChild, SolveFront, SolveOrder,
-    SolveSpace, Tile,
+    SolveSpace,
 };
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
 use tamarack_gpu::spmv::{BackwardError, Residuals};
@@ -115,7 +115,7 @@ impl Stage {
             relative: (0..pivots + updates).collect(),
             children: Vec::new(),
             panel_len,
-            each: panel_len + Fronts::inverse_len(Tile::T64, pivots),
+            each: panel_len + Fronts::inverse_len(pivots),
         })
     }
 
@@ -227,7 +227,7 @@ fn large<T: Real>(
         stage.each * u64::from(count),
         1.0 / f64::from(pivots + updates),
     )?;
-    let list = PanelSolves::<T>::new(&gpu, &stream, &stage.fronts(), Tile::T64)?;
+    let list = PanelSolves::<T>::new(&gpu, &stream, &stage.fronts())?;
     let (entries, places) = (stage.entries(), stage.places());
     let mut space = SolveSpace::new(&gpu, &stream, entries, places, list.mail_rows(), 16)?;
     let order: Vec<u32> = (0..entries).collect();

@@ -3,11 +3,12 @@
 #include "dense/layout.cuh"
 
 // Panel: rows 0 .. pivots are the diagonal block, rows first_update .. first_update + updates stand
-// below; what lies between is never read. Both parts are packed block columns.
+// below; what lies between is never read. Both parts are packed block columns. Above the diagonal of each diagonal tile of a
+// front that is eliminated tile by tile stands the inverse of the tile's transpose.
 struct Front {
     u64 panel;        // where the panel stands in the arena
     u64 update;       // where the update matrix stands
-    u64 inverse;      // where the inverses of the diagonal tiles stand, T x T each
+    u64 inverse;      // where the diagonals of those inverses stand: one number for each pivot
     u32 pivots, updates;
     u32 panel_rows;   // stored height of the panel, even
     u32 first_update; // even, at least `pivots`

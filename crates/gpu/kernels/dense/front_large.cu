@@ -6,10 +6,11 @@
 // Method: left-looking. A task gathers all earlier columns into its accumulators, as soon as each is
 //         finished, so a tile is read and written once and the inner dimension is as long as can be. Then a
 //         diagonal tile is factored and inverted, a tile below multiplied by the inverse; a tile of the
-//         update matrix is done.
+//         update matrix is done. The inverse stands above the diagonal of the tile, where nothing else is, and its own
+//         diagonal apart: it takes a number for each pivot.
 // Grid:   one block for each task. Blocks draw tickets, so tasks begin in the order of the list, in
 //         which every task stands behind those it waits for: no deadlock, however few blocks are resident.
-// Needs:  tickets and progress zero, status all ones before; 198 KiB or 68 KiB of shared memory, in f32 half.
+// Needs:  tickets and progress zero, status all ones before; 199 KiB or 69 KiB of shared memory, in f32 half.
 // Order:  every entry is one accumulator, columns ascending, whatever the schedule: bits repeat.
 // Ref:    Buttari, Langou, Kurzak, Dongarra 2009 for Cholesky as tasks on tiles.
 #define DEPTH64 4

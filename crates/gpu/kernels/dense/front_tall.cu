@@ -5,7 +5,7 @@
 //         tile (i, j) alone where it stands in the square of 128 on the diagonal: only there are tiles factored
 //         and inverted. Rows i and i + 1 are both of pivots or both of updates; i is even, counted from the first of its kind.
 // Method, Grid, Order: as front_large.cu.
-// Needs:  tickets and progress zero, status all ones before; 100 KiB of shared memory, in f32 52.
+// Needs:  tickets and progress zero, status all ones before; 101 KiB of shared memory, in f32 52.
 #define DEPTH64 4
 #include "dense/front_tile.cuh"
 
@@ -56,8 +56,10 @@ template <class R> __device__ __forceinline__ void tall_task(R *arena, R *shared
     });
     u32 *own = progress + f.progress;
     await(own + task.column, task.column + 1);
-    const R *inverse = arena + f.inverse + (u64)task.column * T * T;
-    solve_tile<R, T, H>(shared, shared + T * Shape<R, H>::PITCH, inverse, c.at, c.pitch, c.rows, c.columns);
+    const u32 column = task.column * T;
+    const Layout layout = {f.panel_rows, NB};
+    const Inverse<R> v = {arena + f.panel + layout.at(column, column), arena + f.inverse + column, c.pitch, smaller(c.columns, (u32)T)};
+    solve_tile<R, T, H>(shared, shared + T * Shape<R, H>::PITCH, v, c.at, c.pitch, c.rows);
     __syncthreads();
     if (threadIdx.x == 0) {
         write_release(own + task.row, task.column + 1);

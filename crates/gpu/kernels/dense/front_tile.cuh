@@ -35,7 +35,8 @@ template <class R, int T, int H> __device__ __forceinline__ Operand<R> row_tile(
     return {panel + row, {f.panel_rows, NB}, smaller(rows, (u32)H)};
 }
 
-// Factors and inverts the tile in s, of which `pivots` columns are real; L goes to c, V to inverse.
+// Factors and inverts the tile in s, of which `pivots` columns are real. To c goes L, and above the diagonal, where nothing else
+// is, V = L^-T; the diagonal of V goes to `inverse`.
 template <class R, int T>
 __device__ __forceinline__ void diagonal_tile(R *s, R *corners, u32 pivots, R *c, u32 pitch, R *inverse, Status *status,
                                               u32 first, u32 *counter, u32 tiles) {
@@ -43,9 +44,12 @@ __device__ __forceinline__ void diagonal_tile(R *s, R *corners, u32 pivots, R *c
     eliminate_invert<R, T>(s, P, ceil_div(pivots, 8u) * 8, corners, status, first);
     const u32 i = threadIdx.x % (T / 2) * 2; // two rows
 #pragma unroll 8
-    for (u32 j = threadIdx.x / (T / 2); j < T; j += 4) {
-        const R *at = i / 8 == j / 8 ? corners + 8 * j + i % 8 : i < j ? s + j * P + i : corners + 8 * T;
-        *(Pair<R> *)(inverse + j * T + i) = *(const Pair<R> *)at;
+    for (u32 j = threadIdx.x / (T / 2); j < pivots; j += 4) {
+        const Pair<R> v = *(const Pair<R> *)(i / 8 == j / 8 ? corners + 8 * j + i % 8 : s + j * P + i);
+        R *at = c + (u64)j * pitch + i;
+        if (i + 1 < j) *(Pair<R> *)at = v;
+        else if (i < j) at[0] = v.x, inverse[j] = v.y;
+        else if (i == j) inverse[j] = v.x;
     }
     publish(counter, tiles); // nobody waits for L
 #pragma unroll 4
@@ -54,23 +58,46 @@ __device__ __forceinline__ void diagonal_tile(R *s, R *corners, u32 pivots, R *c
         R *at = c + (u64)j * pitch + i;
         if (i >= j && i + 1 < pivots) *(Pair<R> *)at = v;
         else if (i >= j && i < pivots) at[0] = v.x;
-        else if (i + 1 >= j && i + 1 < pivots) at[1] = v.y;
+        else if (i + 1 == j && i + 1 < pivots) at[1] = v.y;
     }
 }
 
+// V of a diagonal tile: above the diagonal of `order` columns at `at`, and its diagonal.
+template <class R> struct Inverse {
+    const R *at, *diagonal;
+    u32 pitch, order;
+
+    // Starts the copy of columns 16 slab .. to `to`; what is not there becomes zero.
+    template <int T> __device__ __forceinline__ void fetch(R *to, u32 slab) const {
+        constexpr int GRAIN = Number<R>::GRAIN, CHUNKS = T / GRAIN, COLUMNS = Shape<R, T>::THREADS / CHUNKS;
+        const u32 k = threadIdx.x / CHUNKS, row = threadIdx.x % CHUNKS * GRAIN;
+#pragma unroll
+        for (int s = 0; s < SLAB; s += COLUMNS) {
+            const u32 column = slab * SLAB + k + s;
+            copy16(shared_address(to + (k + s) * Shape<R, T>::PITCH + row), at + (u64)column * pitch + row, column < order && row < order ? 16 : 0);
+        }
+    }
+    template <int T> __device__ __forceinline__ void fetch_diagonal(R *to) const {
+        const u32 k = threadIdx.x * Number<R>::GRAIN;
+        if (k < T) copy16(shared_address(to + k), diagonal + k, k < order ? 16 : 0);
+    }
+};
+
 // X = S V for a tile S of H rows in s, into rows x columns at c: 32 columns at a time, each warp 16 of every T rows. V is upper
-// triangular, so columns J .. J + 31 need rows up to J + 31.
+// triangular, so columns J .. J + 31 need rows up to J + 31; below its diagonal stands something else, which is not used.
 template <class R, int T, int H>
-__device__ __forceinline__ void solve_tile(const R *s, R *buffer, const R *inverse, R *c, u32 pitch, u32 rows, u32 columns) {
+__device__ __forceinline__ void solve_tile(const R *s, R *buffer, const Inverse<R> &inverse, R *c, u32 pitch, u32 rows) {
     constexpr u32 P = Shape<R, T>::PITCH, PS = Shape<R, H>::PITCH;
     constexpr int M = H / T;
     const u32 g = lane_id() / 4, t = lane_id() % 4, i0 = threadIdx.x / 32 * 16 + 2 * g;
+    R *diagonal = buffer + 64 * P;
     auto group = [&](u32 n) {
         R *to = buffer + n % 2 * 32 * P;
-        fetch<R, T>(to, inverse, T, 2 * n);
-        fetch<R, T>(to + 16 * P, inverse, T, 2 * n + 1);
+        inverse.template fetch<T>(to, 2 * n);
+        inverse.template fetch<T>(to + 16 * P, 2 * n + 1);
         commit_copies();
     };
+    inverse.template fetch_diagonal<T>(diagonal);
     group(0);
 #pragma unroll
     for (u32 n = 0; n < T / 32; n++) {
@@ -82,12 +109,26 @@ __device__ __forceinline__ void solve_tile(const R *s, R *buffer, const R *inver
         for (int m = 0; m < M; m++) {
             const R *a = s + t * PS + i0 + m * T;
             R acc[4][4] = {};
-#pragma unroll 2
-            for (u32 k = 0; k < 32 * (n + 1); k += 8) {
+            auto row = [&](u32 k, R(&w)[4]) {
                 const Pair<R> u = *(const Pair<R> *)(a + k * PS), v = *(const Pair<R> *)(a + (k + 4) * PS);
-                const R w[4] = {u.x, u.y, v.x, v.y};
+                w[0] = u.x, w[1] = u.y, w[2] = v.x, w[3] = v.y;
+            };
+#pragma unroll 2
+            for (u32 k = 0; k < 32 * n; k += 8) {
+                R w[4];
+                row(k, w);
 #pragma unroll
                 for (int q = 0; q < 4; q++) mma_16x8x8(acc[q], w, b[8 * q * P + k], b[8 * q * P + k + 4]);
+            }
+#pragma unroll
+            for (int d = 0; d < 4; d++) { // rows 8 d .. of the square on the diagonal
+                const u32 k = 32 * n + 8 * d;
+                R w[4];
+                row(k, w);
+                const R own = diagonal[k + g], above = b[8 * d * P + k], below = b[8 * d * P + k + 4];
+                mma_16x8x8(acc[d], w, select(t < g, above, select(t == g, own, 0)), select(t + 4 < g, below, select(t + 4 == g, own, 0)));
+#pragma unroll
+                for (int q = d + 1; q < 4; q++) mma_16x8x8(acc[q], w, b[8 * q * P + k], b[8 * q * P + k + 4]);
             }
             const u32 i = i0 + m * T;
 #pragma unroll
@@ -96,7 +137,7 @@ __device__ __forceinline__ void solve_tile(const R *s, R *buffer, const R *inver
                 for (int h = 0; h < 2; h++) {
                     const u32 j = 32 * n + 8 * q + 2 * t + h;
                     R *at = c + (u64)j * pitch + i;
-                    if (j < columns) {
+                    if (j < inverse.order) {
                         if (i + 1 < rows) store_pair(at, acc[q][h], acc[q][2 + h]);
                         else if (i < rows) at[0] = acc[q][h];
                     }
@@ -147,15 +188,15 @@ __device__ __forceinline__ void square_task(R *arena, R *shared, const Front &f,
         const bool one = diagonal && !real; // columns beyond the last pivot are those of the identity
         *(Pair<R> *)(shared + j * Shape<R, T>::PITCH + i) = {one && i == j ? (R)1 : first, one && i + 1 == j ? (R)1 : second};
     });
-    R *inverse = arena + f.inverse + (u64)j0 * T * T;
+    R *inverse = arena + f.inverse + j0 * T;
     if (diagonal) {
         R *corners = shared + T * Shape<R, T>::PITCH;
         for (u32 e = threadIdx.x; e < T * 8 + 2; e += Shape<R, T>::THREADS) corners[e] = e < T * 8 && e / 8 % 8 == e % 8; // beyond the last pivot
         diagonal_tile<R, T>(shared, corners, b.rows, at, pitch, inverse, status + f.status, column, row_progress, j0 + 1);
     } else {
         await(progress + f.progress + j0, j0 + 1);
-        solve_tile<R, T, T>(shared, shared + T * Shape<R, T>::PITCH, inverse, at, pitch, a.rows, b.rows);
+        const Inverse<R> v = {panel + layout.at(column, column), inverse, pitch, b.rows};
+        solve_tile<R, T, T>(shared, shared + T * Shape<R, T>::PITCH, v, at, pitch, a.rows);
         publish(row_progress, j0 + 1);
     }
 }
-

@@ -43,3 +43,16 @@ __device__ __forceinline__ f32 reciprocal_root(f32 x) {
 // Stores two rows at once: the compiler would rather split them than move registers.
 __device__ __forceinline__ void store_pair(f64 *p, f64 x, f64 y) { asm volatile("st.global.v2.f64 [%0], {%1, %2};" ::"l"(p), "d"(x), "d"(y) : "memory"); }
 __device__ __forceinline__ void store_pair(f32 *p, f32 x, f32 y) { asm volatile("st.global.v2.f32 [%0], {%1, %2};" ::"l"(p), "f"(x), "f"(y) : "memory"); }
+
+// `yes` where `one` holds, else `no`, without a branch. Of a plain ?: on what a lane knows of itself, compilers make two paths and put products
+// into both: the warp then waits for itself in each, since a product needs all of its lanes.
+__device__ __forceinline__ f64 select(bool one, f64 yes, f64 no) {
+    f64 v;
+    asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; selp.f64 %0, %2, %3, p; }" : "=d"(v) : "r"((u32)one), "d"(yes), "d"(no));
+    return v;
+}
+__device__ __forceinline__ f32 select(bool one, f32 yes, f32 no) {
+    f32 v;
+    asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; selp.f32 %0, %2, %3, p; }" : "=f"(v) : "r"((u32)one), "f"(yes), "f"(no));
+    return v;
+}

@@ -15,7 +15,7 @@
 
 struct SolveFront {
     u64 panel;        // where the panel stands in the arena
-    u64 inverse;      // where the inverses of its diagonal tiles stand
+    u64 inverse;      // where the diagonals of the inverses of its diagonal tiles stand: one number for each pivot
     u64 rows;         // where the elimination numbers of its update rows begin in `index`
     u64 pairs;        // where its rows' first two sources begin there, even: places in the vector of updates, or NONE
     u64 sources;      // where other sources begin there: how many, and their places, for each row that has more

@@ -1,7 +1,7 @@
 // Substitution with the panels of fronts of any size: gather, solve and write in one launch for many fronts.
 //
-// Shapes: front: a panel and the inverses V = L^-T of its diagonal tiles, of which the TILE x TILE blocks on the diagonal
-//         are used; x: n entries in elimination order, updates: the fronts' vectors of updates, both interleaved
+// Shapes: front: a panel, with the inverses V = L^-T of its diagonal tiles above the diagonal, and their diagonals apart; of
+//         larger tiles the TILE x TILE blocks on the diagonal are used; x: n entries in elimination order, updates: the fronts' vectors of updates, both interleaved
 //         (solve.cuh). Forward: v = [x at the pivots; 0] + the children's updates, y = L11^-1 v1 to x, v2 - L21 y to the
 //         front's updates. Backward: x1 <- L11^-T (x1 - L21^T x2), x2 = x at the rows.
 // Grid:   one block for each task and group of right-hand sides. Forward: a task is TILE rows of a front. Backward: TILE
@@ -14,6 +14,7 @@
 // Order:  fixed: a warp sums the same eight of every 64 columns (forward) or rows (backward), in the order of the tiles; then
 //         the warps are summed. Bits repeat, and do not depend on the number of right-hand sides.
 // Ref:    the inverses make the solve of a diagonal tile a product. Letters: the protocol LL of NCCL.
+#include "dense/copy.cuh"
 #include "dense/solve.cuh"
 
 #define TILE 64u
@@ -32,8 +33,6 @@ struct Tasks {
     uint4 *mail;
     u64 mail_rows;    // for each right-hand side
     u32 *state;       // ticket, blocks that are done, launches
-    u32 inverse_tile; // of the inverses as they are stored: 64 or 128
-    u32 unused;
 };
 
 // A task of a group of right-hand sides.
@@ -110,10 +109,11 @@ struct Place {
     __device__ Place() : warp(threadIdx.x / 32), g(threadIdx.x % 32 / 4), t(threadIdx.x % 4) {}
 };
 
-// The inverse of 64 x 64 diagonal tile `tile`, where tiles of `stored` are kept.
-template <class T> __device__ __forceinline__ const T *inverse_of(const T *inverses, u32 stored, u32 tile) {
-    const u32 ratio = stored / TILE;
-    return inverses + (u64)(tile / ratio) * stored * stored + tile % ratio * TILE * (stored + 1);
+// Starts the copy of the diagonal of a tile's inverse; what is not there becomes zero.
+template <class T> __device__ __forceinline__ void copy_diagonal(T *to, const T *from, u32 count) {
+    const u32 k = threadIdx.x * Number<T>::GRAIN;
+    if (k < TILE) copy16(shared_address(to + k), from + k, k < count ? 16 : 0);
+    commit_copies();
 }
 
 // Adds up the warps' parts of entry e = row width + r.
@@ -158,14 +158,28 @@ template <class T> __device__ __forceinline__ void forward(const Tasks &s, const
     };
     // Rows 8 warp .. of V, whose columns end at the diagonal.
     auto load_inverse = [&](Slab<T> &slab) {
-        const T *from = inverse_of(arena + f.inverse, s.inverse_tile, tile) + 8 * at.warp + 2 * at.t;
+        const u32 row = 8 * at.warp + 2 * at.t, pitch = layout.height(i0 / NB);
+        const T *from = panel + layout.at(i0, i0) + row;
 #pragma unroll
         for (u32 m = 0; m < 4; m++) {
 #pragma unroll
             for (u32 h = 0; h < 2; h++) {
                 const u32 n = 16 * m + 8 * h + at.g;
-                slab.part[m][h] = at.warp / 2 <= m && n < rows ? load_pair(from + n * s.inverse_tile) : Pair<T>{0, 0};
+                slab.part[m][h] = row <= n && n < rows ? load_pair(from + n * pitch) : Pair<T>{0, 0};
             }
+        }
+    };
+    // What stands on and below the diagonal is not of V, whose own diagonal comes apart.
+    __shared__ __align__(16) T diagonal[TILE];
+    if (pivot) copy_diagonal(diagonal, arena + f.inverse + i0, rows);
+    auto cut_inverse = [&](Slab<T> &slab) {
+        const T corner = diagonal[8 * at.warp + at.g];
+#pragma unroll
+        for (u32 k = 0; k < 8; k++) {
+            Pair<T> &own = slab.part[k / 2][k % 2];
+            if (k != at.warp) continue;
+            const bool even = 2 * at.t == at.g, odd = 2 * at.t + 1 == at.g;
+            own = {select(even, corner, own.x), select(even, 0, select(odd, corner, own.y))};
         }
     };
     Slab<T> next;
@@ -215,8 +229,10 @@ template <class T> __device__ __forceinline__ void forward(const Tasks &s, const
         else if (e < rows * width) d.x.updates[((u64)f.update + i0) * width + e] = left;
     }
     if (pivot) {
+        wait_copies<0>();
         __syncthreads();
         // y <- V^T y
+        cut_inverse(next);
         const u32 k = 8 * at.warp + 2 * at.t;
         const f64 b0 = at.g < width && k < rows ? v[k * width + at.g] : 0;
         const f64 b1 = at.g < width && k + 1 < rows ? v[(k + 1) * width + at.g] : 0;
@@ -282,13 +298,31 @@ template <class T> __device__ __forceinline__ void backward(const Tasks &s, cons
     };
     // Columns 8 warp .. of V, which end at the diagonal.
     auto load_inverse = [&](Slab<T> &slab) {
-        const T *from = inverse_of(arena + f.inverse, s.inverse_tile, tile) + 2 * at.g;
+        const u32 pitch = layout.height(j0 / NB);
+        const T *from = arena + f.panel + layout.at(j0, j0) + 2 * at.g;
 #pragma unroll
-        for (u32 m = 0; m < 4; m++) {
+        for (u32 h = 0; h < 2; h++) {
+            const u32 n = 8 * at.warp + 4 * h + at.t;
 #pragma unroll
-            for (u32 h = 0; h < 2; h++) {
-                const u32 n = 8 * at.warp + 4 * h + at.t;
-                slab.part[m][h] = m <= at.warp / 2 && n < columns ? load_pair(from + n * s.inverse_tile + 16 * m) : Pair<T>{0, 0};
+            for (u32 m = 0; m < 4; m++) {
+                slab.part[m][h] = 16 * m + 2 * at.g <= n && n < columns ? load_pair(from + n * pitch + 16 * m) : Pair<T>{0, 0};
+            }
+        }
+    };
+    // What stands on and below the diagonal is not of V, whose own diagonal comes apart.
+    __shared__ __align__(16) T diagonal[TILE];
+    if (!piece) copy_diagonal(diagonal, arena + f.inverse + j0, columns);
+    auto cut_inverse = [&](Slab<T> &slab) {
+#pragma unroll
+        for (u32 h = 0; h < 2; h++) {
+            const u32 n = 8 * (at.warp % 2) + 4 * h + at.t; // in its 16 rows
+            const T corner = diagonal[8 * at.warp + 4 * h + at.t];
+#pragma unroll
+            for (u32 m = 0; m < 4; m++) {
+                Pair<T> &own = slab.part[m][h];
+                if (m != at.warp / 2) continue;
+                const bool even = 2 * at.g == n, odd = 2 * at.g + 1 == n;
+                own = {select(even, corner, own.x), select(even, 0, select(odd, corner, own.y))};
             }
         }
     };
@@ -367,8 +401,10 @@ template <class T> __device__ __forceinline__ void backward(const Tasks &s, cons
         for (u32 e = threadIdx.x; e < TILE * width; e += WARPS * 32) post(letters(chunk) + e, sum_warps(sums, width, e), d.flag);
     } else {
         for (u32 e = threadIdx.x; e < TILE * width; e += WARPS * 32) v[e] -= sum_warps(sums, width, e);
+        wait_copies<0>();
         __syncthreads();
         // x <- V x
+        cut_inverse(next);
         const u32 n = 8 * at.warp + at.t;
         const f64 b0 = at.g < width && n < columns ? v[n * width + at.g] : 0;
         const f64 b1 = at.g < width && n + 4 < columns ? v[(n + 4) * width + at.g] : 0;

@@ -77,8 +77,8 @@ pub struct Front {
     pub panel: u64,
     /// Where the update matrix stands: packed block columns, of the shape's height.
     pub update: u64,
-    /// Where the inverses of the diagonal tiles go, [`Fronts::inverse_len`] elements: tile after tile `L⁻ᵀ`,
-    /// column-major, zero below the diagonal. Not used by [`SmallFronts`](super::SmallFronts).
+    /// Where the diagonals of the inverses of the diagonal tiles go, [`Fronts::inverse_len`] elements; what is above the diagonal
+    /// of such an inverse, `L⁻ᵀ`, goes above the diagonal of the tile. Not used by [`SmallFronts`](super::SmallFronts).
     pub inverse: u64,
     /// The update matrix is taken as zero, and not read.
     pub fresh: bool,
@@ -188,11 +188,10 @@ impl Fronts {
         Tile::on(wanted, gpu, shared_bytes::<f64>(Tile::T128))
     }
 
-    /// Elements that the inverses of a front's diagonal tiles take.
+    /// Elements that the diagonals of the inverses of a front's diagonal tiles take, 16 bytes at a time in all precisions.
     #[must_use]
-    pub fn inverse_len(tile: Tile, pivots: u32) -> u64 {
-        let size = tile.columns();
-        u64::from(pivots.div_ceil(size)) * u64::from(size * size)
+    pub const fn inverse_len(pivots: u32) -> u64 {
+        (pivots as u64).next_multiple_of(4)
     }
 }
 
@@ -210,7 +209,7 @@ impl<T: Real> Fronts<T> {
         let (mut data, mut grids, mut needs, mut progress) = (Vec::new(), Vec::new(), 0, 0_u32);
         for (number, front) in (0_u32..).zip(fronts) {
             let (d, end) = front.data::<T>(progress, number)?;
-            let inverses = Fronts::inverse_len(tile, front.pivots);
+            let inverses = Fronts::inverse_len(front.pivots);
             let inverses = front.inverse.saturating_add(inverses);
             needs = inverses.max(end).max(needs);
             let pivots = front.pivots.div_ceil(tile.columns());
@@ -306,7 +305,9 @@ impl<T: Real> Fronts<T> {
     }
 }
 
-/// A tile, and two groups of 32 columns of an inverse; the copy pipeline needs no more than that.
+/// A tile, and two groups of 32 columns of an inverse with its diagonal; the copy pipeline needs no more than that.
 const fn shared_bytes<T>(tile: Tile) -> u32 {
-    Tile::slab_bytes::<T>(tile.rows(), tile.columns()) + Tile::slab_bytes::<T>(tile.columns(), 64)
+    Tile::slab_bytes::<T>(tile.rows(), tile.columns())
+        + Tile::slab_bytes::<T>(tile.columns(), 64)
+        + tile.columns() * size_of::<T>() as u32
 }

@@ -207,11 +207,11 @@ fn joined(symbolic: &SymbolicFactor, options: &DeviceOptions) -> Vec<bool> {
     joined
 }
 
-/// A panel stands before the inverses of its diagonal tiles.
+/// A panel stands before the diagonals of the inverses of its diagonal tiles.
 fn sizes(options: &DeviceOptions, npiv: usize, nupd: usize) -> Result<FrontSizes, GpuError> {
     let shape = shape(options.precision, npiv, nupd)?;
     let inverse = match kind(options, npiv, nupd) {
-        FrontKind::Tiled(tile) => Fronts::inverse_len(tile, npiv as u32),
+        FrontKind::Tiled(_) => Fronts::inverse_len(npiv as u32),
         FrontKind::Sum | FrontKind::Small => 0,
     };
     Ok(FrontSizes {

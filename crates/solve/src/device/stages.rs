@@ -1,6 +1,6 @@
 //! The stages of a factorization as lists of fronts to substitute with.
 
-use tamarack_gpu::dense::{PanelSolves, SmallSolves, SolveChild, SolveFront, SolveSpace, Tile};
+use tamarack_gpu::dense::{PanelSolves, SmallSolves, SolveChild, SolveFront, SolveSpace};
 use tamarack_gpu::{DeviceView, Gpu, GpuError, Stream};
 use tamarack_numeric::{DevicePlan, DeviceValue, FrontKind};
 
@@ -15,7 +15,7 @@ struct Lists<'a> {
 /// The fronts of one stage on the device.
 pub(super) struct Stage<T> {
     small: Option<SmallSolves<T>>,
-    tiled: Vec<PanelSolves<T>>,
+    tiled: Option<PanelSolves<T>>,
 }
 
 impl<T: DeviceValue> Stage<T> {
@@ -57,32 +57,21 @@ impl<T: DeviceValue> Stage<T> {
         }
         let mut stage = Self {
             small: None,
-            tiled: Vec::new(),
+            tiled: None,
         };
         if !small.fronts.is_empty() {
             stage.small = Some(SmallSolves::new(gpu, stream, &small.whole(), &runs)?);
         }
-        let mut tiles = vec![plan.options().large_tile, Tile::T64];
-        tiles.dedup();
-        for tile in tiles {
-            let is_tiled = |s: usize| match plan.kind(s) {
-                FrontKind::Tiled(own) => own == tile,
-                FrontKind::Sum => tile == Tile::T64 && !is_small(s),
-                FrontKind::Small => false,
-            };
-            let tiled = of_kind(&is_tiled)?;
-            if !tiled.fronts.is_empty() {
-                let list = PanelSolves::new(gpu, stream, &tiled.whole(), tile)?;
-                stage.tiled.push(list);
-            }
+        let tiled = of_kind(&|s| !is_small(s))?;
+        if !tiled.fronts.is_empty() {
+            stage.tiled = Some(PanelSolves::new(gpu, stream, &tiled.whole())?);
         }
         Ok(stage)
     }
 
-    /// Rows of mail that its lists need.
+    /// Rows of mail that its list needs.
     pub fn mail_rows(&self) -> u64 {
-        let lists = self.tiled.iter().map(PanelSolves::mail_rows);
-        lists.max().unwrap_or(0)
+        self.tiled.as_ref().map_or(0, PanelSolves::mail_rows)
     }
 
     /// Enqueues the forward substitution.
@@ -95,9 +84,10 @@ impl<T: DeviceValue> Stage<T> {
         if let Some(list) = &self.small {
             list.forward(stream, arena, space)?;
         }
-        self.tiled
-            .iter()
-            .try_for_each(|list| list.forward(stream, arena, space))
+        match &self.tiled {
+            Some(list) => list.forward(stream, arena, space),
+            None => Ok(()),
+        }
     }
 
     /// Enqueues the backward substitution.
@@ -110,9 +100,10 @@ impl<T: DeviceValue> Stage<T> {
         if let Some(list) = &self.small {
             list.backward(stream, arena, space)?;
         }
-        self.tiled
-            .iter()
-            .try_for_each(|list| list.backward(stream, arena, space))
+        match &self.tiled {
+            Some(list) => list.backward(stream, arena, space),
+            None => Ok(()),
+        }
     }
 }
 

@@ -44,7 +44,7 @@ pub struct SolveFront<'a> {
     /// Where its panel stands in the arena, in elements: packed block columns of
     /// [`FrontShape`](super::FrontShape)'s height.
     pub panel: u64,
-    /// Where the inverses of its diagonal tiles stand, as [`Fronts`](super::Fronts) left them. Not used by
+    /// Where the diagonals of the inverses of its diagonal tiles stand, as [`Fronts`](super::Fronts) left them. Not used by
     /// [`SmallSolves`].
     pub inverse: u64,
     /// Elimination number of the first pivot.

@@ -1,13 +1,13 @@
 //! Substitution with the panels of fronts of any size; kernels in `dense/solve_large.cu`.
 //!
 //! Tiles of all fronts of a list are tasks of one launch that wait for each other on the device; diagonal tiles are solved by the
-//! inverses that [`Fronts`](super::super::Fronts) left. Backward, the update rows of a front are cut into pieces, whose sums
+//! inverses that [`Fronts`](super::super::Fronts) left above their diagonals. Backward, the update rows of a front are cut into pieces, whose sums
 //! are added in a fixed order.
 
 use std::marker::PhantomData;
 
 use super::super::order::TileOf;
-use super::super::{Fronts, Tile, grain, shape};
+use super::super::{Fronts, grain, shape};
 use super::lists::{FrontData, Lists, Needs};
 use super::space::Vectors;
 use super::{RHS_GROUP, SolveFront, SolveSpace};
@@ -37,8 +37,6 @@ struct Arguments {
     mail: DevicePtr<[u32; 4]>,
     mail_rows: u64,
     state: DevicePtr<u32>,
-    inverse_tile: u32,
-    unused: u32,
 }
 
 // SAFETY: the layout of the kernels' parameter, without host pointers.
@@ -51,22 +49,16 @@ pub struct PanelSolves<T> {
     tasks: [DeviceBuffer<TileOf>; 2],
     fronts: DeviceBuffer<FrontData>,
     index: DeviceBuffer<u32>,
-    inverse_tile: u32,
     needs: Needs,
     panels: PhantomData<fn() -> T>,
 }
 
 impl<T: Real> PanelSolves<T> {
-    /// Checks and uploads the list. `tile` is the one that the fronts were factored with.
+    /// Checks and uploads the list of fronts that were factored by [`Fronts`](super::super::Fronts), with whatever tiles.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for fronts that cannot be addressed; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
-    pub fn new(
-        gpu: &Gpu,
-        stream: &Stream,
-        fronts: &[SolveFront<'_>],
-        tile: Tile,
-    ) -> Result<Self, GpuError> {
+    pub fn new(gpu: &Gpu, stream: &Stream, fronts: &[SolveFront<'_>]) -> Result<Self, GpuError> {
         let mut lists = Lists::default();
         let mut mail = 0_u64;
         let mut arena = 0;
@@ -76,7 +68,7 @@ impl<T: Real> PanelSolves<T> {
                 let what = "place of inverses, which must be a multiple of 16 bytes";
                 return Err(shape(what, front.inverse, grain::<T>().into()));
             }
-            let inverses = Fronts::inverse_len(tile, front.pivots);
+            let inverses = Fronts::inverse_len(front.pivots);
             arena = front.inverse.saturating_add(inverses).max(arena);
             (data.chunks, data.chunk_rows) = chunks(data.pivots, data.updates);
             data.mail = mail;
@@ -99,7 +91,6 @@ impl<T: Real> PanelSolves<T> {
             ],
             fronts: stream.to_device(gpu, &lists.fronts)?,
             index: stream.to_device(gpu, &lists.index)?,
-            inverse_tile: tile.columns(),
             needs: lists.needs,
             panels: PhantomData,
         })
@@ -157,8 +148,6 @@ impl<T: Real> PanelSolves<T> {
             mail,
             mail_rows: space.mail_rows(),
             state,
-            inverse_tile: self.inverse_tile,
-            unused: 0,
         };
         let launch = Launch::new(blocks, THREADS).shared(SHARED_BYTES);
         // SAFETY: the arguments of the kernel; fronts, their rows and sources are within the arena and the space, which has mail for

@@ -86,7 +86,7 @@ impl<T: Real> Solver<T> {
             } else {
                 SmallSolves::new(gpu, stream, &small, &runs)?
             };
-            let large = PanelSolves::new(gpu, stream, &large, tree.tile)?;
+            let large = PanelSolves::new(gpu, stream, &large)?;
             mail = large.mail_rows().max(mail);
             stages.push((small, large));
         }
@@ -339,8 +339,8 @@ fn operands_that_do_not_fit_are_refused() {
         children: &[],
     };
     let small = SmallSolves::<f64>::new(gpu, &stream, &[front], &[1]).unwrap();
-    let large = PanelSolves::<f64>::new(gpu, &stream, &[front], Tile::T64).unwrap();
-    let arena = gpu.alloc::<f64>(40_000 + 2 * 64 * 64).unwrap();
+    let large = PanelSolves::<f64>::new(gpu, &stream, &[front]).unwrap();
+    let arena = gpu.alloc::<f64>(40_000 + 100).unwrap();
     let space =
         |entries, updates, mail| SolveSpace::new(gpu, &stream, entries, updates, mail, 2).unwrap();
     let mail = large.mail_rows();
@@ -402,7 +402,7 @@ fn nothing_is_solved_where_nothing_is() {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
     let small = SmallSolves::<f64>::new(gpu, &stream, &[], &[]).unwrap();
-    let large = PanelSolves::<f32>::new(gpu, &stream, &[], Tile::T64).unwrap();
+    let large = PanelSolves::<f32>::new(gpu, &stream, &[]).unwrap();
     let mut space = SolveSpace::new(gpu, &stream, 0, 0, 0, 1).unwrap();
     let (f64s, f32s) = (gpu.alloc::<f64>(0).unwrap(), gpu.alloc::<f32>(0).unwrap());
     let order = SolveOrder::new(gpu, &stream, &[]).unwrap();

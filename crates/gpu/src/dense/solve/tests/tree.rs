@@ -76,7 +76,7 @@ impl<T: Real> Tree<T> {
                 panel: end,
                 inverse,
             });
-            end = inverse + Fronts::inverse_len(tile, pivots);
+            end = inverse + Fronts::inverse_len(pivots);
             n += pivots;
             updates += u64::from(order);
         }
@@ -135,15 +135,9 @@ impl<T: Real> Tree<T> {
                         x[i] -= diagonal[k][i] * x[k];
                     }
                 }
-                let inverse = node.inverse as usize + first * size + j - first;
-                for (k, &x) in x[first..].iter().enumerate() {
-                    self.arena[inverse + k * size] = T::from_f64(x);
-                }
-            }
-            for k in first..last {
-                for below in k + 1 - first..size {
-                    self.arena[node.inverse as usize + first * size + (k - first) * size + below] =
-                        T::from_f64(0.0);
+                self.arena[node.inverse as usize + j] = T::from_f64(x[j]);
+                for (k, &x) in (0..).zip(&x).skip(j + 1) {
+                    self.arena[panel.index(j as u32, k) as usize] = T::from_f64(x);
                 }
             }
         }
