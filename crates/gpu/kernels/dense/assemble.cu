@@ -76,7 +76,7 @@ template <class R> __device__ __forceinline__ void extend_add(R *arena, const Ti
 }
 
 // arena[to[e]] += values[from[e]]; no place twice.
-template <class R> __device__ __forceinline__ void add_entries(R *arena, const u64 *to, const u32 *from, const R *values, u64 count) {
+template <class R, class Place> __device__ __forceinline__ void add_entries(R *arena, const Place *to, const u32 *from, const R *values, u64 count) {
     const u64 stride = (u64)gridDim.x * THREADS;
     for (u64 e = (u64)blockIdx.x * THREADS + threadIdx.x; e < count; e += stride) arena[to[e]] += values[from[e]];
 }
@@ -91,6 +91,11 @@ dense_add_entries_f64(f64 *arena, const u64 *to, const u32 *from, const f64 *val
     add_entries(arena, to, from, values, count);
 }
 
+extern "C" __global__ void __launch_bounds__(THREADS)
+dense_add_near_entries_f64(f64 *arena, const u32 *to, const u32 *from, const f64 *values, u64 count) {
+    add_entries(arena, to, from, values, count);
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
 dense_extend_add_f32(f32 *arena, const Tile *tiles, const Part *parts) {
     extend_add(arena, tiles, parts);
@@ -98,5 +103,10 @@ dense_extend_add_f32(f32 *arena, const Tile *tiles, const Part *parts) {
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 dense_add_entries_f32(f32 *arena, const u64 *to, const u32 *from, const f32 *values, u64 count) {
+    add_entries(arena, to, from, values, count);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+dense_add_near_entries_f32(f32 *arena, const u32 *to, const u32 *from, const f32 *values, u64 count) {
     add_entries(arena, to, from, values, count);
 }

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 
 use super::{BLOCK, Front, FrontShape, Placed, Real, shape};
 use crate::{
-    DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream,
+    Arg, DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream,
 };
 
 const PROGRAM: Program = Program::at("dense/assemble.cu");
@@ -317,11 +317,39 @@ impl<T: Real> Assembly<T> {
 /// Entries of a matrix of `T`, to be added to places of an arena.
 pub struct Entries<T = f64> {
     kernel: Kernel,
-    to: DeviceBuffer<u64>,
+    to: Places,
     from: DeviceBuffer<u32>,
     /// Elements that the arena and the values must have.
     needs: [u64; 2],
     of: PhantomData<fn() -> T>,
+}
+
+/// Places of an arena, in 4 bytes each where they are near each other.
+enum Places {
+    /// Behind a first one.
+    Near(u64, DeviceBuffer<u32>),
+    Far(DeviceBuffer<u64>),
+}
+
+impl Places {
+    fn new(gpu: &Gpu, stream: &Stream, to: &[u64]) -> Result<Self, GpuError> {
+        let first = to.iter().copied().min().unwrap_or(0);
+        let near: Option<Vec<u32>> = to
+            .iter()
+            .map(|&place| u32::try_from(place - first).ok())
+            .collect();
+        Ok(match near {
+            Some(near) => Self::Near(first, stream.to_device(gpu, &near)?),
+            None => Self::Far(stream.to_device(gpu, to)?),
+        })
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Near(_, to) => to.len(),
+            Self::Far(to) => to.len(),
+        }
+    }
 }
 
 impl<T: Real> Entries<T> {
@@ -331,6 +359,28 @@ impl<T: Real> Entries<T> {
     /// # Errors
     /// [`GpuError::Shape`] for lists of different lengths; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
     pub fn new(gpu: &Gpu, stream: &Stream, to: &[u64], from: &[u32]) -> Result<Self, GpuError> {
+        Self::at(gpu, stream, Places::new(gpu, stream, to)?, to, from)
+    }
+
+    /// The same, with 8 bytes for each place.
+    #[cfg(test)]
+    pub(super) fn far(
+        gpu: &Gpu,
+        stream: &Stream,
+        to: &[u64],
+        from: &[u32],
+    ) -> Result<Self, GpuError> {
+        let places = Places::Far(stream.to_device(gpu, to)?);
+        Self::at(gpu, stream, places, to, from)
+    }
+
+    fn at(
+        gpu: &Gpu,
+        stream: &Stream,
+        places: Places,
+        to: &[u64],
+        from: &[u32],
+    ) -> Result<Self, GpuError> {
         if to.len() != from.len() {
             return Err(shape(
                 "lists of entries",
@@ -340,10 +390,14 @@ impl<T: Real> Entries<T> {
         }
         let end = |last: Option<u64>| last.map_or(0, |l| l.saturating_add(1));
         let last = from.iter().copied().max().map(u64::from);
-        let name = format!("dense_add_entries_{}", T::NAME);
+        let near = match places {
+            Places::Near(..) => "near_",
+            Places::Far(_) => "",
+        };
+        let name = format!("dense_add_{near}entries_{}", T::NAME);
         Ok(Self {
             kernel: gpu.load(&PROGRAM)?.kernel(&name)?,
-            to: stream.to_device(gpu, to)?,
+            to: places,
             from: stream.to_device(gpu, from)?,
             needs: [end(to.iter().copied().max()), end(last)],
             of: PhantomData,
@@ -371,19 +425,22 @@ impl<T: Real> Entries<T> {
         }
         let count = self.to.len() as u64;
         let blocks = count.div_ceil(THREADS.into()).min(MOST_BLOCKS) as u32;
-        // SAFETY: the arguments of the kernel; all places and numbers are within the arena and the values.
+        let launch = Launch::new(blocks, THREADS);
+        let (from, values) = (self.from.ptr(), values.ptr());
+        // SAFETY: the arguments of the kernels; all places and numbers are within the arena and the values.
         unsafe {
-            self.kernel.launch(
-                stream,
-                Launch::new(blocks, THREADS),
-                &[
-                    &arena.ptr(),
-                    &self.to.ptr(),
-                    &self.from.ptr(),
-                    &values.ptr(),
-                    &count,
-                ],
-            )
+            match &self.to {
+                Places::Near(first, to) => {
+                    let first = arena.ptr().add(*first);
+                    let arguments: [&dyn Arg; 5] = [&first, &to.ptr(), &from, &values, &count];
+                    self.kernel.launch(stream, launch, &arguments)
+                }
+                Places::Far(to) => {
+                    let arguments: [&dyn Arg; 5] =
+                        [&arena.ptr(), &to.ptr(), &from, &values, &count];
+                    self.kernel.launch(stream, launch, &arguments)
+                }
+            }
         }
     }
 }

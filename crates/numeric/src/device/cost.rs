@@ -51,7 +51,7 @@ pub(super) fn device_bytes(plan: &DevicePlan) -> u64 {
         .sum();
     let (_, vectors) = staged.update_vectors();
     // values, and for each entry its place and its number
-    let entries = nnz * (plan.precision().bytes() as u64 + 12);
+    let entries = nnz * (plan.precision().bytes() as u64 + 8);
     // relative indices; rows, starts and sources of a solve
     let indices = 4 * (rows + 3 * rows + n);
     let tiles: u64 = (0..symbolic.supernodes()).map(|s| tiles(plan, s)).sum();

@@ -129,23 +129,28 @@ fn added<T: Real>() {
     let stream = gpu.stream().unwrap();
     for n in [0_u32, 1, 255, 256, 257, 100_003] {
         let values = Random(2).exact::<T>(n.into());
-        let old = Random(3).exact::<T>(u64::from(2 * n));
-        let to: Vec<u64> = (0..n).map(|e| u64::from(2 * (n - 1 - e) + e % 2)).collect();
+        let old = Random(3).exact::<T>(u64::from(2 * n + 8));
+        let to: Vec<u64> = (0..n)
+            .map(|e| u64::from(5 + 2 * (n - 1 - e) + e % 2))
+            .collect();
         let from: Vec<u32> = (0..n).map(|e| (e / 3 * 3) % n).collect();
         let mut want = old.clone();
         for (&t, &f) in to.iter().zip(&from) {
             let sum = want[t as usize] + values[f as usize];
             want[t as usize] = T::from_f64(sum).to_f64();
         }
-        let mut arena = upload::<T>(gpu, &stream, &old);
         let values = upload::<T>(gpu, &stream, &values);
-        let entries = Entries::new(gpu, &stream, &to, &from).unwrap();
-        entries.launch(&stream, &mut arena, &values).unwrap();
-        assert_eq!(download(&stream, &arena), want);
-        if n > 1 {
-            let mut view = arena.view_mut();
-            let short = view.slice_mut(..1).unwrap();
-            assert!(entries.launch(&stream, short, &values).is_err());
+        // places in 4 bytes, and in 8
+        for make in [Entries::new, Entries::far] {
+            let mut arena = upload::<T>(gpu, &stream, &old);
+            let entries = make(gpu, &stream, &to, &from).unwrap();
+            entries.launch(&stream, &mut arena, &values).unwrap();
+            assert_eq!(download(&stream, &arena), want);
+            if n > 1 {
+                let mut view = arena.view_mut();
+                let short = view.slice_mut(..1).unwrap();
+                assert!(entries.launch(&stream, short, &values).is_err());
+            }
         }
     }
 }
