@@ -4,7 +4,7 @@
 // Shapes: problem: A rows x inner, B columns x inner, C rows x columns; `lower`: C is square, B is A, and
 //         only tiles and entries on and below the diagonal are touched. With beta = 0, C is not read.
 // Grid:   one block for each item of the list (a tile of a problem); tiles are 128 x 128, 128 x 64 or 64 x 64.
-// Needs:  offsets and stored heights multiples of 16 bytes; shared memory for a block: 132, 100 or 66 KiB, in f32 half.
+// Needs:  offsets and stored heights multiples of 16 bytes; shared memory for a block: 132 KiB or 66 KiB, in f32 half.
 // Order:  every entry is one accumulator, columns of A ascending, whatever the tile size and the list.
 // Ref:    Volkov, Demmel 2008; NVIDIA's PTX manual for the fragments.
 #define DEPTH64 8
@@ -27,11 +27,6 @@ dense_product_128_f64(f64 *arena, const Product *problems, const Item *items) {
 extern "C" __global__ void __launch_bounds__(128, 3)
 dense_product_64_f64(f64 *arena, const Product *problems, const Item *items) {
     product_tile<f64, 64, 64>(arena, problems, items);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 2)
-dense_product_tall_f64(f64 *arena, const Product *problems, const Item *items) {
-    product_tile<f64, 128, 64>(arena, problems, items);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)

@@ -172,6 +172,8 @@ impl Step {
             Self::Bulk if size_of::<T>() == 4 || gpu.info().arch.number < 90 || !fits(self) => {
                 Self::Pipeline(Tile::T128).on::<T>(gpu)
             }
+            // they gain nothing there
+            Self::Pipeline(Tile::Tall) if size_of::<T>() == 8 => Self::Pipeline(Tile::T64),
             Self::Pipeline(_) if !fits(self) => Self::Pipeline(Tile::T64),
             _ => self,
         }
