@@ -147,10 +147,10 @@ fn fitting_plan(
     let fits = |plan: &DevicePlan| plan.device_bytes() as f64 <= MEMORY_SHARE * free_bytes as f64;
     let plan = |waves| {
         let device_options = DeviceOptions {
-            precision: options.precision.of_factor(),
             waves,
             ..DeviceOptions::default()
         };
+        let device_options = device_options.with_precision(options.precision.of_factor());
         DevicePlan::new(symbolic.clone(), &device_options)
     };
     let (one, two) = (plan(1)?, plan(2)?);

@@ -41,6 +41,24 @@ impl Default for DeviceOptions {
     }
 }
 
+impl DeviceOptions {
+    /// The same for a factor of `precision`, with the tiles of large fronts that are fastest there. On an H100 a front of 2048 pivots and
+    /// 8192 updates takes 3.63 ms with tiles of 128 × 128 and 3.26 with tall ones in f32; in f64 tall ones are 4 % faster there and
+    /// 11 % slower at an order of 16,384, where most of the time goes.
+    #[must_use]
+    pub fn with_precision(self, precision: Precision) -> Self {
+        let large_tile = match precision {
+            Precision::F64 => Tile::T128,
+            Precision::F32 => Tile::Tall,
+        };
+        Self {
+            large_tile,
+            precision,
+            ..self
+        }
+    }
+}
+
 /// How a front is factorized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrontKind {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tamarack_gpu::{Gpu, GpuError};
 use tamarack_numeric::{
-    Control, DeviceOptions, DevicePlan, FactorError, FactorOptions, NotPositiveDefinite, OnNotSpd,
+    Control, DevicePlan, FactorError, FactorOptions, NotPositiveDefinite, OnNotSpd,
 };
 use tamarack_plan::Precision;
 use tamarack_sparse::SymmetricCsc;
@@ -44,10 +44,7 @@ impl Device {
         if self.plan.precision() == precision {
             return Ok(self.plan.clone());
         }
-        let options = DeviceOptions {
-            precision,
-            ..*self.plan.options()
-        };
+        let options = self.plan.options().with_precision(precision);
         Ok(DevicePlan::new(self.plan.symbolic().clone(), &options)?.into())
     }
 }
