@@ -9,8 +9,9 @@ use crate::nd::buckets::Counted;
 use crate::nd::graph::Weighted;
 use crate::nd::options::THOROUGH;
 use crate::nd::random::mix;
+use crate::nd::split::split;
 use crate::nd::tree::Growing;
-use crate::nd::{Dissection, Space, TASK, split};
+use crate::nd::{Dissection, Space, TASK};
 
 impl Dissection<'_> {
     /// Bisects pieces until all have less than `options.piece` vertices on this level.
@@ -134,6 +135,6 @@ impl Growing {
 
     /// Where in `list` each of its vertices stands; nothing of use for the others.
     fn places(&self, list: &[u32]) -> Vec<u32> {
-        crate::nd::places(list, self.labels.len())
+        crate::nd::large::places(list, self.labels.len())
     }
 }

@@ -4,6 +4,9 @@ use rayon::prelude::*;
 
 use crate::graph::Graph;
 
+/// Vertices whose lists one thread reads at a time.
+const CHUNK: usize = 1 << 14;
+
 /// An undirected graph with weights; every edge is stored at both ends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weighted {
@@ -86,14 +89,35 @@ impl Weighted {
     }
 
     /// Makes `part` the subgraph on `vertices`; `place(u)` is the number in it of a vertex that
-    /// belongs to it.
+    /// belongs to it. Long lists are read in chunks at the same time.
     pub(crate) fn extract(
         &self,
         part: &mut Weighted,
         vertices: &[u32],
-        place: impl Fn(u32) -> Option<u32>,
+        place: impl Fn(u32) -> Option<u32> + Sync,
     ) {
         part.clear();
+        if vertices.len() < 2 * CHUNK {
+            return self.extract_chunk(part, vertices, &place);
+        }
+        let chunks = vertices.par_chunks(CHUNK).map(|chunk| {
+            let mut own = Weighted::default();
+            own.clear();
+            self.extract_chunk(&mut own, chunk, &place);
+            own
+        });
+        let chunks: Vec<Weighted> = chunks.collect();
+        part.total = chunks.iter().map(|chunk| chunk.total).sum();
+        part.append(chunks);
+    }
+
+    /// Appends `vertices`.
+    fn extract_chunk(
+        &self,
+        part: &mut Weighted,
+        vertices: &[u32],
+        place: &impl Fn(u32) -> Option<u32>,
+    ) {
         part.offsets.reserve(vertices.len());
         part.weights.reserve(vertices.len());
         for &v in vertices {

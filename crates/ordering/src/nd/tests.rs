@@ -10,6 +10,8 @@ use super::options::{QUICK, THOROUGH};
 use super::random::mix;
 use super::refine::{Refiner, Task};
 use super::*;
+use crate::mindeg::NONE;
+use crate::nd::board::SEPARATOR;
 use tamarack_sparse::Pattern;
 
 /// Lower triangle of the graph on `n` vertices in which `joined(i, j)`, `i > j`, are neighbors.
@@ -268,7 +270,7 @@ fn predicted_flops_are_those_of_the_fronts() {
 
 #[test]
 fn the_order_does_not_depend_on_the_threads() {
-    for p in [grid(22, 1), grid(9, 3), random(3000, 1, 5)] {
+    for p in [grid(22, 1), grid(40, 1), grid(9, 3), random(3000, 1, 5)] {
         let orders = [1, 2, 16].map(|threads| {
             let pool = rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)

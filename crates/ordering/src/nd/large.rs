@@ -1,0 +1,215 @@
+//! Large pieces: from the graph to pieces that fit the cache, by all threads.
+
+use std::borrow::Cow;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use crate::error::OrderingError;
+use crate::nd::Dissection;
+use crate::nd::buckets::{Counted, atomics, values};
+use crate::nd::graph::Weighted;
+use crate::nd::levels::{best_level, may_be_thin};
+use crate::nd::random::mix;
+use crate::nd::split::split;
+use crate::nd::tree::Tree;
+
+/// Levels of a breadth-first search are looked at in graphs of so many times `options.piece` vertices.
+/// With 8 in place of 30 grids take longer and gain nothing.
+const LEVELS: usize = 30;
+
+/// A level is taken if its cost is below this share of that of the separator it replaces.
+const THINNER: f64 = 0.95;
+
+/// With fewer threads pieces are ordered at once, while their graph is in the cache.
+const MANY: usize = 4;
+
+/// What is ordered once all large pieces have their trees: a thread that waits for another's part of a tree
+/// takes up whatever there is to do, and must not find something long.
+pub(super) enum Pending<'a> {
+    /// A piece with its graph, its list and its seed.
+    Piece(Weighted, &'a mut [u32], u64),
+    Pieces(Descent<'a>),
+}
+
+/// A large piece on the way from its tree to the pieces of the tree.
+pub(super) struct Descent<'a> {
+    graph: Cow<'a, Weighted>,
+    /// What is ordered, in the order of the tree.
+    list: &'a mut [u32],
+    seed: u64,
+    tree: Tree,
+    /// Where the subtree of each node ends in `arranged`.
+    bounds: Vec<u32>,
+    /// The vertices in the order of the tree.
+    arranged: Vec<u32>,
+    /// Where in `arranged` each vertex stands.
+    place: Vec<u32>,
+}
+
+impl Dissection<'_> {
+    /// Divides the large piece `list` whose graph is `graph`: vertex `v` there is `list[v]` here. What is left
+    /// to do is added to `pending`.
+    pub(super) fn dissect_large<'a>(
+        &self,
+        graph: Cow<'a, Weighted>,
+        list: &'a mut [u32],
+        seed: u64,
+        pending: &Mutex<Vec<Pending<'a>>>,
+    ) -> Result<(), OrderingError> {
+        let thin = graph.n() >= LEVELS * self.options.piece && may_be_thin(&graph);
+        let (levels, level) = rayon::join(
+            || self.hierarchy(&graph, seed),
+            || thin.then(|| best_level(&graph, self.options)).flatten(),
+        );
+        self.go_on()?;
+        if let Some((cost, level)) = level
+            && cost < THINNER * self.root_cost(&graph, &levels, seed)
+        {
+            drop(levels);
+            let mut space = self.take_space();
+            let ([left, right], count) = split(&graph, &level, list, &mut space);
+            self.give_space(space);
+            drop(graph);
+            let (left_list, rest) = list.split_at_mut(count);
+            let right_list = &mut rest[..right.n()];
+            let (a, b) = rayon::join(
+                || self.dissect_half(left, left_list, mix(seed ^ 1), pending),
+                || self.dissect_half(right, right_list, mix(seed ^ 2), pending),
+            );
+            return a.and(b);
+        }
+        let tree = self.tree(&graph, levels, seed);
+        self.go_on()?;
+        let (arranged, bounds) = arrange(&tree);
+        let place = places(&arranged, graph.n());
+        let globals: Vec<u32> = arranged.iter().map(|&v| list[v as usize]).collect();
+        list.copy_from_slice(&globals);
+        let descent = Descent {
+            graph,
+            list,
+            seed,
+            tree,
+            bounds,
+            place,
+            arranged,
+        };
+        self.leave(pending, Pending::Pieces(descent))
+    }
+
+    /// Divides one side of a large piece.
+    fn dissect_half<'a>(
+        &self,
+        graph: Weighted,
+        list: &'a mut [u32],
+        seed: u64,
+        pending: &Mutex<Vec<Pending<'a>>>,
+    ) -> Result<(), OrderingError> {
+        if graph.n() >= 2 * self.options.piece {
+            return self.dissect_large(Cow::Owned(graph), list, seed, pending);
+        }
+        self.leave(pending, Pending::Piece(graph, list, seed))
+    }
+
+    /// Leaves `own` for later, if that is better.
+    fn leave<'a>(
+        &self,
+        pending: &Mutex<Vec<Pending<'a>>>,
+        own: Pending<'a>,
+    ) -> Result<(), OrderingError> {
+        if rayon::current_num_threads() < MANY {
+            return self.finish(own);
+        }
+        let mut pending = pending.lock().unwrap_or_else(PoisonError::into_inner);
+        pending.push(own);
+        Ok(())
+    }
+
+    /// Orders what was left.
+    pub(super) fn finish(&self, pending: Pending<'_>) -> Result<(), OrderingError> {
+        match pending {
+            Pending::Piece(graph, list, seed) => {
+                let mut space = self.take_space();
+                let result = self.dissect(graph, list, seed, &mut space);
+                self.give_space(space);
+                result
+            }
+            Pending::Pieces(mut descent) => {
+                let list = std::mem::take(&mut descent.list);
+                self.descend(&descent, 1, list, 0)
+            }
+        }
+    }
+
+    /// Dissects the pieces below node `t`, whose vertices are `list`, at `start` of the whole list.
+    fn descend(
+        &self,
+        descent: &Descent<'_>,
+        t: u32,
+        list: &mut [u32],
+        start: u32,
+    ) -> Result<(), OrderingError> {
+        let Descent { tree, bounds, .. } = descent;
+        if tree.divided[t as usize] {
+            let left = (bounds[2 * t as usize] - start) as usize;
+            let right = (bounds[2 * t as usize + 1] - start) as usize;
+            let (left_list, rest) = list[..right].split_at_mut(left);
+            let (a, b) = rayon::join(
+                || self.descend(descent, 2 * t, left_list, start),
+                || self.descend(descent, 2 * t + 1, rest, start + left as u32),
+            );
+            return a.and(b);
+        }
+        let mut space = self.take_space();
+        let mut graph = space.graphs.pop().unwrap_or_default();
+        let end = start + list.len() as u32;
+        let inside = |u: u32| {
+            let at = descent.place[u as usize];
+            (start..end).contains(&at).then(|| at - start)
+        };
+        let own = &descent.arranged[start as usize..end as usize];
+        descent.graph.extract(&mut graph, own, inside);
+        let seed = mix(descent.seed ^ mix(u64::from(t)));
+        let result = self.dissect(graph, list, seed, &mut space);
+        self.give_space(space);
+        result
+    }
+}
+
+/// The vertices in the order of the tree: left, right, separator; and where each node's subtree ends.
+fn arrange(tree: &Tree) -> (Vec<u32>, Vec<u32>) {
+    let labels = &tree.labels;
+    let counted = Counted::new(labels.len(), tree.divided.len(), |v| labels[v]);
+    let count = counted.totals();
+    let mut ends = vec![0u32; count.len()];
+    let mut starts = vec![0u32; count.len()];
+    let mut at = 0;
+    place_subtree(tree, &count, 1, &mut at, &mut starts, &mut ends);
+    (counted.sorted(starts, at as usize), ends)
+}
+
+/// Where in `list` each of its vertices stands; nothing of use for others of the vertices `0..n`.
+pub(super) fn places(list: &[u32], n: usize) -> Vec<u32> {
+    let places = atomics(n);
+    let vertices = list.par_iter().enumerate().with_min_len(1 << 14);
+    vertices.for_each(|(k, &v)| places[v as usize].store(k as u32, Relaxed));
+    values(places)
+}
+
+fn place_subtree(
+    tree: &Tree,
+    count: &[u32],
+    t: u32,
+    at: &mut u32,
+    next: &mut [u32],
+    ends: &mut [u32],
+) {
+    if tree.divided[t as usize] {
+        place_subtree(tree, count, 2 * t, at, next, ends);
+        place_subtree(tree, count, 2 * t + 1, at, next, ends);
+    }
+    next[t as usize] = *at;
+    *at += count[t as usize];
+    ends[t as usize] = *at;
+}

@@ -1,0 +1,70 @@
+//! A graph cut in two along a separator.
+
+use rayon::prelude::*;
+
+use crate::mindeg::NONE;
+use crate::nd::bisect::Separation;
+use crate::nd::board::SEPARATOR;
+use crate::nd::buckets::Counted;
+use crate::nd::graph::Weighted;
+use crate::nd::large::places;
+use crate::nd::{LARGE, Space};
+
+/// Splits `graph` and puts `list` into the order left, right, separator; returns the graphs of the
+/// sides and the number of vertices on the left.
+pub(super) fn split(
+    graph: &Weighted,
+    separation: &Separation,
+    list: &mut [u32],
+    space: &mut Space,
+) -> ([Weighted; 2], usize) {
+    let n = graph.n();
+    let starts = if n < LARGE {
+        space.sort(&separation.side)
+    } else {
+        space.sort_in_chunks(&separation.side)
+    };
+    let mut parts = [0, 1].map(|_| space.graphs.pop().unwrap_or_default());
+    for (s, part) in parts.iter_mut().enumerate() {
+        let (local, side) = (&space.local, &separation.side);
+        let own = &space.list[starts[s]..starts[s + 1]];
+        let start = starts[s] as u32;
+        graph.extract(part, own, |u| {
+            (side[u as usize] == s as u8).then(|| local[u as usize] - start)
+        });
+    }
+    let moved = space.list.par_iter_mut().with_min_len(LARGE);
+    moved.for_each(|k| *k = list[*k as usize]);
+    list.copy_from_slice(&space.list);
+    (parts, starts[1])
+}
+
+impl Space {
+    /// Fills `list` with the vertices of side 0, side 1 and the separator, and `local` with their places
+    /// in it; returns where each begins, and the end.
+    fn sort(&mut self, side: &[u8]) -> [usize; 4] {
+        self.local.clear();
+        self.local.resize(side.len(), NONE);
+        self.list.clear();
+        let mut starts = [0; 4];
+        for s in 0..=SEPARATOR {
+            starts[s as usize] = self.list.len();
+            for (v, _) in side.iter().enumerate().filter(|&(_, &own)| own == s) {
+                self.local[v] = self.list.len() as u32;
+                self.list.push(v as u32);
+            }
+        }
+        starts[3] = self.list.len();
+        starts
+    }
+
+    /// The same by all threads.
+    fn sort_in_chunks(&mut self, side: &[u8]) -> [usize; 4] {
+        let counted = Counted::new(side.len(), 3, |v| u32::from(side[v]));
+        let totals = counted.totals();
+        let ends = [totals[0], totals[0] + totals[1]];
+        self.list = counted.sorted(vec![0, ends[0], ends[1]], side.len());
+        self.local = places(&self.list, side.len());
+        [0, ends[0] as usize, ends[1] as usize, side.len()]
+    }
+}
