@@ -12,13 +12,23 @@ use crate::{SymbolicFactor, SymbolicOptions};
 
 #[test]
 fn trees_are_first_rows_and_postorders_make_ranges() {
+    let [alone, pool] = [1, 5].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap()
+    });
     let mut compared = 0;
     for seed in 0..2000 {
         let mut random = Random(seed);
-        let a = random.pattern(24);
+        let a = random.pattern(if seed % 10 == 0 { 60 } else { 24 });
         let order = random.order(a.n());
         let nodes = Nodes::find(&a, &order);
-        let tree = elimination_tree(&LowerRows::new(&a, &nodes));
+        let rows = LowerRows::new(&a, &nodes);
+        let tree = alone.install(|| elimination_tree(&rows));
+        let in_pieces = pool.install(|| elimination_tree(&rows));
+        assert_eq!(
+            (&in_pieces.parent, &in_pieces.size),
+            (&tree.parent, &tree.size)
+        );
         if !nodes.is_unit() {
             continue;
         }
