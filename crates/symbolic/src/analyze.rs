@@ -57,15 +57,14 @@ impl<'a> SymbolicDraft<'a> {
             Some(amalgamation) => Merged::new(&forest, amalgamation),
             None => Merged::none(&forest),
         };
-        let mut stats = Stats {
+        let (nnz_l, flops) = forest.entries_and_flops();
+        let stats = Stats {
             nnz_a: pattern.nnz_lower(),
+            nnz_l,
+            flops,
             fundamental_supernodes: forest.len() as u64,
             ..Stats::default()
         };
-        for (&npiv, &nupd) in forest.npiv.iter().zip(&forest.nupd) {
-            stats.nnz_l += trapezoid(npiv, nupd);
-            stats.flops += front_flops(npiv, nupd);
-        }
         Ok(Self {
             pattern,
             assembly: Assembly::new(&tree, &counts.below, &forest, &merged),

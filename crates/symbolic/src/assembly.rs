@@ -8,13 +8,14 @@
 //! Linear, but for sorting the children of each node.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::amalgamate::{Merged, children};
 use crate::factor::NONE;
 use crate::postorder::{Postordered, subtree_sizes};
 use crate::supernodes::SuperForest;
-use crate::threads::{CHUNK, chunks, map_all, shared_u32, shared_u64};
+use crate::threads::{CHUNK, chunks, map_all, shared_u32, shared_u64, slices};
 
 /// Supernodes in their final order.
 pub(crate) struct Assembly {
@@ -38,25 +39,24 @@ impl Assembly {
     /// Orders what amalgamation left of a forest of supernodes; `below` are the entries of each node's columns
     /// in A below the node.
     pub fn new(tree: &Postordered, below: &[u32], forest: &SuperForest, merged: &Merged) -> Self {
-        let mut rank = vec![NONE; forest.len()];
-        let mut kept = 0u32;
-        for (s, &into) in merged.into.iter().enumerate() {
-            if into as usize == s {
-                rank[s] = kept;
-                kept += 1;
-            }
+        let blocks = chunks(forest.len(), CHUNK);
+        let kept = map_all(blocks, |supernodes| {
+            let supernodes = supernodes.start as u32..supernodes.end as u32;
+            let kept = supernodes.filter(|&s| merged.into[s as usize] == s);
+            kept.collect::<Vec<u32>>()
+        });
+        let kept = kept.concat();
+        let mut rank = vec![0u32; forest.len()];
+        for (&s, k) in kept.iter().zip(0..) {
+            rank[s as usize] = k;
         }
-        let mut parent = Vec::with_capacity(kept as usize);
-        let mut nupd = Vec::with_capacity(kept as usize);
-        let mut npiv = Vec::with_capacity(kept as usize);
-        for s in (0..forest.len()).filter(|&s| rank[s] != NONE) {
-            parent.push(match forest.parent[s] {
-                NONE => NONE,
-                p => rank[merged.into[p as usize] as usize],
-            });
-            nupd.push(forest.nupd[s]);
-            npiv.push(merged.npiv[s]);
-        }
+        let up = |s: usize| match forest.parent[s] {
+            NONE => NONE,
+            p => rank[merged.into[p as usize] as usize],
+        };
+        let parent = gathered(kept.len(), |k| up(kept[k] as usize));
+        let nupd = gathered(kept.len(), |k| forest.nupd[kept[k] as usize]);
+        let npiv = gathered(kept.len(), |k| merged.npiv[kept[k] as usize]);
         let (place, size) = stack_minimizing_postorder(&parent, &nupd);
 
         let ns = parent.len();
@@ -81,9 +81,10 @@ impl Assembly {
         for s in 0..ns {
             out.super_ptr[s + 1] += out.super_ptr[s];
         }
-        out.place_columns(tree, below, forest, |s| {
+        let homes = gathered(forest.len(), |s| {
             place[rank[merged.into[s] as usize] as usize]
         });
+        out.place_columns(tree, below, forest, &homes);
         out
     }
 
@@ -94,37 +95,35 @@ impl Assembly {
         ((home >> 32) as u32, home as u32)
     }
 
-    /// Gives every node its columns, in the supernode that `home` says that its own is part of.
+    /// Gives every node its columns, in the supernode that its own is part of.
     fn place_columns(
         &mut self,
         tree: &Postordered,
         below: &[u32],
         forest: &SuperForest,
-        home: impl Fn(usize) -> u32,
+        homes: &[u32],
     ) {
         let n = self.super_ptr[self.parent.len()] as usize;
         self.rank_at = vec![0; n];
         self.entry_ptr = vec![0; n + 1];
         // Members come in the old postorder, so descendants stay before ancestors.
         let mut next = self.super_ptr.clone();
-        let places: Vec<(u32, u32)> = (0..forest.len())
-            .map(|s| {
-                let home = home(s);
-                let next = &mut next[home as usize];
-                *next += forest.npiv[s];
-                (*next - forest.npiv[s], home)
-            })
-            .collect();
-        let (homes, rank_at) = (shared_u64(&mut self.homes), shared_u32(&mut self.rank_at));
+        let mut first = Vec::with_capacity(forest.len());
+        for (&home, npiv) in homes.iter().zip(&forest.npiv) {
+            let next = &mut next[home as usize];
+            first.push(*next);
+            *next += npiv;
+        }
+        let (to_homes, rank_at) = (shared_u64(&mut self.homes), shared_u32(&mut self.rank_at));
         let lengths = shared_u64(&mut self.entry_ptr);
         map_all(chunks(forest.len(), CHUNK), |supernodes| {
             for s in supernodes {
-                let (mut column, home) = places[s];
+                let (mut column, home) = (first[s], homes[s]);
                 let nodes = forest.ptr[s] as usize..forest.ptr[s + 1] as usize;
                 for (node, &below) in nodes.clone().zip(&below[nodes]) {
                     let (rank, weight) = (tree.rank[node], tree.weight(node));
                     let packed = u64::from(column) << 32 | u64::from(home);
-                    homes[rank as usize].store(packed, Relaxed);
+                    to_homes[rank as usize].store(packed, Relaxed);
                     rank_at[column as usize].store(rank, Relaxed);
                     for left in (1..=weight).rev() {
                         lengths[column as usize].store(u64::from(left + below), Relaxed);
@@ -138,6 +137,22 @@ impl Assembly {
             sum += std::mem::replace(p, sum);
         }
     }
+}
+
+/// `what` of each of `0..len`.
+fn gathered(len: usize, what: impl Fn(usize) -> u32 + Sync) -> Vec<u32> {
+    let mut out = vec![0; len];
+    let blocks = || chunks(len, CHUNK).into_iter();
+    let tasks = slices(&mut out, blocks()).into_iter().zip(blocks());
+    map_all(
+        tasks.collect(),
+        |(out, block): (&mut [u32], Range<usize>)| {
+            for (out, k) in out.iter_mut().zip(block) {
+                *out = what(k);
+            }
+        },
+    );
+    out
 }
 
 /// Place of every node in the postorder that needs the smallest stack, and the number of nodes of its

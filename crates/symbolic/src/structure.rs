@@ -22,7 +22,7 @@ use crate::nodes::{Nodes, Ones, Weights};
 use crate::parts::Parts;
 use crate::permuted::LowerRows;
 use crate::sweep::{Input, Node, Sweep};
-use crate::threads::{map_all, slices};
+use crate::threads::{map_all, slices, zeros};
 
 /// What the sweep produces; see the fields of the same names in `SymbolicFactor`.
 pub(crate) struct Structure {
@@ -150,11 +150,11 @@ impl Structure {
         let wide = nnz > u64::from(u32::MAX);
         Self {
             row_ptr,
-            rows: vec![0; rows],
-            relative: vec![0; rows],
-            entry_src: vec![0; nnz as usize],
-            entry_src_high: vec![0; if wide { nnz as usize } else { 0 }],
-            entry_row: vec![0; nnz as usize],
+            rows: zeros(rows),
+            relative: zeros(rows),
+            entry_src: zeros(nnz as usize),
+            entry_src_high: zeros(if wide { nnz as usize } else { 0 }),
+            entry_row: zeros(nnz as usize),
         }
     }
 

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use crate::amalgamate::trapezoid;
+use crate::analyze::front_flops;
 use crate::factor::NONE;
 use crate::postorder::Postordered;
 use crate::threads::{CHUNK, chunks, map_all, slices};
@@ -40,9 +42,10 @@ impl SuperForest {
         });
         let mut ptr = firsts.concat();
         ptr.push(tree.len() as u32);
-        let mut owner = vec![0u32; tree.len()];
+        // A parent begins a supernode, unless its only child is in the same one.
+        let mut begun = vec![0u32; tree.len()];
         let mut before = 0;
-        let tasks = slices(&mut owner, blocks.iter().cloned()).into_iter();
+        let tasks = slices(&mut begun, blocks.iter().cloned()).into_iter();
         let tasks = tasks.zip(blocks).zip(firsts).map(|(block, firsts)| {
             let base = before;
             before += firsts.len() as u32;
@@ -51,14 +54,17 @@ impl SuperForest {
         type Task<'a> = ((&'a mut [u32], Range<usize>), Vec<u32>, u32);
         map_all(
             tasks.collect(),
-            |((owner, nodes), firsts, base): Task<'_>| {
-                own(owner, &nodes, &firsts, base);
+            |((begun, nodes), firsts, base): Task<'_>| {
+                for (first, s) in firsts.into_iter().zip(base..) {
+                    begun[first as usize - nodes.start] = s;
+                }
             },
         );
-        Self::with_owners(tree, count, ptr, &owner)
+        Self::with_sizes(tree, count, ptr, &begun)
     }
 
-    fn with_owners(tree: &Postordered, count: &[u32], ptr: Vec<u32>, owner: &[u32]) -> Self {
+    /// With parents and sizes; `begun` has the supernode that each first node begins.
+    fn with_sizes(tree: &Postordered, count: &[u32], ptr: Vec<u32>, begun: &[u32]) -> Self {
         let supernodes = ptr.len() - 1;
         let [mut parent, mut npiv, mut nupd] = [(); 3].map(|()| vec![0u32; supernodes]);
         let blocks = || chunks(supernodes, CHUNK).into_iter();
@@ -77,7 +83,7 @@ impl SuperForest {
                 npiv[k] = count[first] - nupd[k];
                 parent[k] = match tree.parent[last] {
                     NONE => NONE,
-                    p => owner[p as usize],
+                    p => begun[p as usize],
                 };
             }
         });
@@ -89,21 +95,23 @@ impl SuperForest {
         }
     }
 
+    /// Entries of L, and operations of its factorization.
+    pub fn entries_and_flops(&self) -> (u64, u128) {
+        let blocks = map_all(chunks(self.len(), CHUNK), |supernodes| {
+            let sizes = self.npiv[supernodes.clone()]
+                .iter()
+                .zip(&self.nupd[supernodes]);
+            sizes.fold((0, 0), |(entries, flops), (&npiv, &nupd)| {
+                let more = (trapezoid(npiv, nupd), front_flops(npiv, nupd));
+                (entries + more.0, flops + more.1)
+            })
+        });
+        let add = |a: (u64, u128), b: (u64, u128)| (a.0 + b.0, a.1 + b.1);
+        blocks.into_iter().fold((0, 0), add)
+    }
+
     /// Number of supernodes.
     pub fn len(&self) -> usize {
         self.parent.len()
     }
-}
-
-/// Gives the nodes of a block their supernodes: those at `firsts` begin supernode `base` and the next.
-fn own(owner: &mut [u32], nodes: &Range<usize>, firsts: &[u32], base: u32) {
-    // Until the first begins, nodes belong to the last one of the block before.
-    let (mut begin, mut s) = (0, base.wrapping_sub(1));
-    for &first in firsts {
-        let end = first as usize - nodes.start;
-        owner[begin..end].fill(s);
-        begin = end;
-        s = s.wrapping_add(1);
-    }
-    owner[begin..].fill(s);
 }

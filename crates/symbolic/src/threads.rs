@@ -55,6 +55,22 @@ pub(crate) fn slices<T>(
     out
 }
 
+/// As many zeros: written by all threads, as memory that was used before is not zero.
+pub(crate) fn zeros(len: usize) -> Vec<u32> {
+    const BLOCK: usize = if cfg!(test) { 8 } else { 1 << 16 };
+    if len <= BLOCK || rayon::current_num_threads() < 2 {
+        return vec![0; len];
+    }
+    let mut out = Vec::with_capacity(len);
+    let room = &mut out.spare_capacity_mut()[..len];
+    room.par_chunks_mut(BLOCK).for_each(|block| {
+        block.fill(std::mem::MaybeUninit::new(0));
+    });
+    // SAFETY: `len` numbers have been written, all of them in some block.
+    unsafe { out.set_len(len) };
+    out
+}
+
 /// The same numbers for several threads.
 pub(crate) fn shared_u64(numbers: &mut [u64]) -> &[AtomicU64] {
     const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };
