@@ -1,8 +1,8 @@
 //! The strict lower triangle of `P A Pᵀ` by rows, node by node.
 //!
-//! Invariant: row `i` lists columns below `i` only, each once, in the order of the user's columns. Built by
-//! a counting sort in two passes. Some columns of the user at a time, entries go to blocks of rows; then each block,
-//! small enough for a cache, is sorted by rows. Threads share both passes and wait for nothing. Time and memory
+//! Invariant: row `i` lists columns below `i` only, each once, in the order of the user's columns. One thread sorts the
+//! entries by counting. Several do so in two passes: some columns of the user at a time, entries go to blocks of rows;
+//! then each block, small enough for a cache, is sorted by rows. No thread waits for another. Time and memory
 //! linear in `n + nnz(A)`; the diagonal is left out because it is always present and its source is known.
 
 use std::ops::Range;
@@ -34,7 +34,8 @@ impl LowerRows {
     /// Sorts the entries of `pattern` into rows of the permuted matrix.
     pub fn new(pattern: &Pattern, nodes: &Nodes<'_>) -> Self {
         let rows = match nodes.len() {
-            // So few that a row may be a block.
+            // One thread has no use for blocks, and few rows may be blocks themselves.
+            _ if rayon::current_num_threads() < 2 => 1,
             0..=LEAST_ROWS => 1,
             many => LEAST_ROWS.max(many.div_ceil(BLOCKS)),
         };
@@ -107,7 +108,8 @@ fn sorted_by_blocks(
     shift: u32,
     blocks: usize,
 ) -> (Vec<u64>, Vec<u32>, Vec<u64>) {
-    let parts = chunks(pattern.n(), CHUNK);
+    let chunk = if shift == 0 { pattern.n() } else { CHUNK };
+    let parts = chunks(pattern.n(), chunk.max(1));
     let mut next = map_all(parts.clone(), |columns| {
         let mut counts = vec![0u64; blocks];
         for_entries(pattern, nodes, columns, |row, _, _| {
@@ -116,7 +118,7 @@ fn sorted_by_blocks(
         counts
     });
     let mut ptr = Vec::with_capacity(blocks + 1);
-    let mut sum = 0;
+    let mut sum = 0u64;
     for block in 0..blocks {
         ptr.push(sum);
         for counts in &mut next {
