@@ -7,14 +7,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tamarack::{Analysis, Device, Error, Options, Ordering, Pattern, pattern_fingerprint};
+use tamarack::{Analysis, Device, Error, Method, Options, Ordering, Pattern, pattern_fingerprint};
 
 use crate::atomic;
 use crate::failure::Failure;
 use crate::progress::Talk;
 
 /// The analysis of `pattern`: from the folder where it is there, else new, and then kept there.
-/// Given permutations are not kept: there is nothing to gain. `analyze` makes a new one.
+/// What is ordered by a file is not kept: the file may be another the next time. `analyze` makes a new one.
 pub fn analysis(
     folder: Option<&Path>,
     name: &str,
@@ -23,7 +23,11 @@ pub fn analysis(
     talk: Talk,
     analyze: fn(&Arc<Pattern>, &Options) -> Result<Analysis, Error>,
 ) -> Result<Analysis, Failure> {
-    let given = matches!(options.ordering, Ordering::Permutation(_));
+    let given = matches!(
+        options.ordering,
+        Ordering::Permutation(_)
+            | Ordering::Method(Method::Coordinates(_) | Method::PartitionTree(_))
+    );
     let Some(folder) = folder.filter(|_| !given) else {
         return Ok(analyze(pattern, options)?);
     };

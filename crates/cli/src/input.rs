@@ -4,13 +4,19 @@ use std::path::Path;
 
 use tamarack::io::{DenseColumns, ReadOptions, read_matrix, read_permutation, read_vectors};
 use tamarack::models::Model;
-use tamarack::{Error, Ordering, SymmetricCsc};
+use tamarack::{Coordinates, Error, Method, Ordering, PartitionTree, SymmetricCsc};
 
 use crate::failure::Failure;
 use crate::progress::Talk;
 
 /// Marks the name of a model problem.
 const MODEL: &str = "model:";
+
+/// Marks a file with the coordinates of all unknowns, a row each.
+const COORDINATES: &str = "coordinates:";
+
+/// Marks a file with the node of each unknown in a binary tree of separators.
+const TREE: &str = "tree:";
 
 /// A matrix with the name it was given and the seconds it took to get.
 pub struct Loaded {
@@ -59,8 +65,17 @@ pub fn right_sides(path: &Path, n: usize) -> Result<DenseColumns, Failure> {
     Ok(b)
 }
 
-/// An ordering by name, or from a file.
+/// An ordering by name, from a file, or by what a file knows of the unknowns.
 pub fn ordering(name: &str, n: usize) -> Result<Ordering, Failure> {
+    if let Some(path) = name.strip_prefix(COORDINATES) {
+        let places = right_sides(Path::new(path), n)?;
+        let places = Coordinates::from_columns(n, places.values).map_err(Error::from)?;
+        return Ok(Method::Coordinates(places).into());
+    }
+    if let Some(path) = name.strip_prefix(TREE) {
+        let tree = PartitionTree::binary(&nodes(Path::new(path), n)?).map_err(Error::from)?;
+        return Ok(Method::PartitionTree(tree).into());
+    }
     match name.parse::<Ordering>() {
         Ok(ordering) => Ok(ordering),
         Err(_) if Path::new(name).exists() => {
@@ -71,4 +86,29 @@ pub fn ordering(name: &str, n: usize) -> Result<Ordering, Failure> {
             "{error}; and there is no file of that name"
         ))),
     }
+}
+
+/// Reads the node of each of `n` unknowns.
+fn nodes(path: &Path, n: usize) -> Result<Vec<u32>, Failure> {
+    let read = right_sides(path, n)?;
+    if read.ncols != 1 {
+        let message = format!(
+            "{} has {} columns; one is needed, with the node of each unknown",
+            path.display(),
+            read.ncols
+        );
+        return Err(Failure::input(message));
+    }
+    let node = |(k, &value): (usize, &f64)| {
+        let whole = value as u32; // saturates
+        if f64::from(whole) == value {
+            return Ok(whole);
+        }
+        Err(Failure::input(format!(
+            "{}: row {} is {value}, which is no number of a node",
+            path.display(),
+            k + 1
+        )))
+    };
+    read.values.iter().enumerate().map(node).collect()
 }

@@ -39,6 +39,12 @@ const CASES: &[Case] = &[
     ),
     (
         GOOD,
+        &["solve", "FILE", "--ordering", "tree:nofile"],
+        2,
+        "cannot open nofile",
+    ),
+    (
+        GOOD,
         &["solve", "FILE", "--refine", "many"],
         1,
         "number of steps",

@@ -30,6 +30,41 @@ pub enum OrderingError {
         /// The names there are.
         expected: &'static str,
     },
+    /// Coordinates or a partition tree for another number of unknowns.
+    #[error("the {what} are {found}, and {expected} are needed: one for each unknown")]
+    Guide {
+        /// What was given.
+        what: &'static str,
+        /// How many.
+        found: u64,
+        /// How many there should be.
+        expected: u64,
+    },
+    /// A coordinate that is not finite.
+    #[error("coordinate {axis} of unknown {unknown} is not a finite number (both counted from 0)")]
+    NotFinite {
+        /// The unknown, from 0.
+        unknown: u64,
+        /// Which of its coordinates, from 0.
+        axis: u32,
+    },
+    /// A node of a partition tree that cannot be.
+    #[error("node {node} of the partition tree does not exist, or stands above itself")]
+    Node {
+        /// Its number.
+        node: u32,
+    },
+    /// An entry of the matrix across a partition tree.
+    #[error(
+        "unknowns {row} and {column} (counted from 0) are joined by an entry of the matrix, but the partition tree has \
+         them in nodes of which neither is above the other"
+    )]
+    NotSeparated {
+        /// Row of the entry, from 0.
+        row: u32,
+        /// Its column, from 0.
+        column: u32,
+    },
     /// Somebody else wanted it no more: [`order_until`](crate::order_until).
     #[error("the ordering was stopped before its end")]
     Stopped,

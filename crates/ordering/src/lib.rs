@@ -5,6 +5,7 @@
 
 mod error;
 mod graph;
+mod guide;
 mod method;
 mod mindeg;
 mod nd;
@@ -13,6 +14,7 @@ mod workspace;
 
 pub use error::OrderingError;
 pub use graph::Graph;
+pub use guide::{Coordinates, PartitionTree};
 pub use method::{Method, order, order_until};
 pub use mindeg::{AmdOptions, MmdOptions};
 pub use nd::NdOptions;

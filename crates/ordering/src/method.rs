@@ -8,6 +8,7 @@ use tamarack_sparse::{Pattern, Permutation};
 
 use crate::error::{OrderingError, refill};
 use crate::graph::Graph;
+use crate::guide::{Coordinates, PartitionTree};
 use crate::mindeg::{Amd, AmdOptions, Mmd, MmdOptions};
 use crate::nd::{self, NdOptions};
 use crate::rcm;
@@ -29,10 +30,14 @@ pub enum Method {
     Amd(AmdOptions),
     /// Multilevel nested dissection (George 1973; Hendrickson and Rothberg 1998).
     NestedDissection(NdOptions),
+    /// Nested dissection along planes between unknowns whose places are known (George 1973; Heath and Raghavan 1995).
+    Coordinates(Coordinates),
+    /// A given tree of separators and pieces; large pieces are dissected further.
+    PartitionTree(PartitionTree),
 }
 
 impl Method {
-    /// Names that [`FromStr`] knows, separated by commas.
+    /// Names that [`FromStr`] knows, separated by commas: of those that need nothing else.
     pub const NAMES: &'static str = "natural, rcm, md, mmd, amd, nd";
 
     /// Name as users write it.
@@ -44,6 +49,8 @@ impl Method {
             Self::Mmd(_) => "mmd",
             Self::Amd(_) => "amd",
             Self::NestedDissection(_) => "nd",
+            Self::Coordinates(_) => "coordinates",
+            Self::PartitionTree(_) => "tree",
         }
     }
 }
@@ -127,7 +134,16 @@ pub fn order_until(
             Amd::new(ws, n as u32, options.aggressive).run(options.dense_limit(n), &mut ())?;
             finish(ws)?;
         }
-        Method::NestedDissection(options) => nd::order(pattern, options, stop, &mut ws.order)?,
+        Method::NestedDissection(options) => {
+            nd::order(pattern, options, nd::By::Graph, stop, &mut ws.order)?;
+        }
+        Method::Coordinates(places) => {
+            let by = nd::By::Coordinates(places);
+            nd::order(pattern, &NdOptions::default(), by, stop, &mut ws.order)?;
+        }
+        Method::PartitionTree(tree) => {
+            nd::order_by_tree(pattern, &NdOptions::default(), tree, stop, &mut ws.order)?;
+        }
     }
     Permutation::from_elimination_order(&ws.order).map_err(|_| OrderingError::Internal)
 }

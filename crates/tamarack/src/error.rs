@@ -88,6 +88,12 @@ impl Error {
             Self::Io(IoError::Write { .. }) => ErrorKind::Resources,
             Self::Io(_) => ErrorKind::Input,
             Self::Ordering(OrderingError::UnknownMethod { .. }) => ErrorKind::Usage,
+            Self::Ordering(
+                OrderingError::Guide { .. }
+                | OrderingError::NotFinite { .. }
+                | OrderingError::Node { .. }
+                | OrderingError::NotSeparated { .. },
+            ) => ErrorKind::Input,
             Self::Ordering(_) | Self::Plan(_) => ErrorKind::Resources,
             Self::Factor(error) | Self::Solve(SolveError::Factor(error)) => of_factor(error),
             Self::Solve(SolveError::Plan(_)) => ErrorKind::Resources,

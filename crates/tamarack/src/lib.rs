@@ -55,7 +55,9 @@ pub use tamarack_numeric::{
     Activity, Call, Cause, ClassTime, Control, DevicePlan, Event, FrontId, LaneTime,
     NotPositiveDefinite, OnNotSpd, Phase, PhaseTime, Profile, Progress, Purpose,
 };
-pub use tamarack_ordering::{AmdOptions, Method, MmdOptions, NdOptions};
+pub use tamarack_ordering::{
+    AmdOptions, Coordinates, Method, MmdOptions, NdOptions, PartitionTree,
+};
 pub use tamarack_plan::{Bytes, FactorPlan, FrontRates, MemoryUse, Precision as PlanPrecision};
 pub use tamarack_solve::{ColumnReport, Outcome, RefineOptions, RefineReport, ResidualPrecision};
 pub use tamarack_sparse::{

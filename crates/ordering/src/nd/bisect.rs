@@ -75,6 +75,31 @@ impl Bisector {
         s
     }
 
+    /// Improves a separation of `graph`.
+    pub(crate) fn improve(
+        &mut self,
+        graph: &Weighted,
+        options: &NdOptions,
+        patience: Patience,
+        s: &mut Separation,
+    ) {
+        if self.slots.len() < graph.n() {
+            self.slots.resize(graph.n(), NONE);
+        }
+        let mut task = Task {
+            graph,
+            board: Sides {
+                side: &mut s.side,
+                slots: &mut self.slots,
+            },
+            separator: &mut s.separator,
+            weight: &mut s.weight,
+            goal: options.goal(graph.total),
+        };
+        self.refiner.refine(&mut task, patience);
+        self.refiner.left.clear();
+    }
+
     /// Gives back the memory of a separation.
     pub(crate) fn recycle(&mut self, separation: Separation) {
         self.separations.push(separation);

@@ -99,7 +99,7 @@ impl Dissection<'_> {
     }
 
     /// Divides one side of a large piece.
-    fn dissect_half<'a>(
+    pub(super) fn dissect_half<'a>(
         &self,
         graph: Weighted,
         list: &'a mut [u32],
@@ -126,8 +126,13 @@ impl Dissection<'_> {
         Ok(())
     }
 
-    /// Orders what was left.
-    pub(super) fn finish(&self, pending: Pending<'_>) -> Result<(), OrderingError> {
+    /// Orders all that was left.
+    pub(super) fn finish_all(&self, pending: Mutex<Vec<Pending<'_>>>) -> Result<(), OrderingError> {
+        let pending = pending.into_inner().unwrap_or_else(PoisonError::into_inner);
+        pending.into_par_iter().try_for_each(|own| self.finish(own))
+    }
+
+    fn finish(&self, pending: Pending<'_>) -> Result<(), OrderingError> {
         match pending {
             Pending::Piece(graph, list, seed) => {
                 let mut space = self.take_space();

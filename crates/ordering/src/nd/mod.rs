@@ -15,12 +15,14 @@ mod buckets;
 mod coarsen;
 mod compress;
 mod divide;
+mod given;
 mod graph;
 mod heap;
 mod large;
 mod leaf;
 mod levels;
 mod options;
+mod planes;
 mod predict;
 mod random;
 mod refine;
@@ -34,18 +36,19 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
 use tamarack_sparse::Pattern;
 
 use crate::error::OrderingError;
 use crate::graph::Graph;
+use crate::guide::{Coordinates, PartitionTree};
 use crate::mindeg::AmdOptions;
-use bisect::Bisector;
+use bisect::{Bisector, Separation};
 use compress::{Compressed, compress};
 use graph::Weighted;
 use leaf::LeafSpace;
 pub use options::NdOptions;
 use options::QUICK;
+use planes::Points;
 use random::mix;
 use runs::Runs;
 use split::split;
@@ -60,28 +63,59 @@ const LARGE: usize = 50_000;
 pub(crate) fn order(
     pattern: &Pattern,
     options: &NdOptions,
+    by: By<'_>,
     stop: &AtomicBool,
     order: &mut Vec<u32>,
 ) -> Result<(), OrderingError> {
-    let n = pattern.n();
-    if n > crate::mindeg::MAX_ORDER {
-        let (n, limit) = (n as u64, crate::mindeg::MAX_ORDER as u64);
-        return Err(OrderingError::TooLarge { n, limit });
-    }
-    if stop.load(Relaxed) {
-        return Err(OrderingError::Stopped);
+    if let By::Coordinates(places) = by {
+        check_len("coordinates", places.len(), pattern)?;
     }
     let merged = Merged::new(pattern)?;
     let mut list: Vec<u32> = (0..merged.compressed.graph.n() as u32).collect();
-    let dissection = Dissection {
-        graph: &merged.compressed.graph,
-        options,
-        stop,
-        spaces: Mutex::default(),
-    };
-    dissection.run(&mut list)?;
+    let dissection = Dissection::new(&merged.compressed.graph, options, stop)?;
+    match by {
+        By::Graph => dissection.run(&mut list)?,
+        By::Coordinates(places) => {
+            let unknowns: Vec<u32> = list.iter().map(|&c| merged.first_unknown(c)).collect();
+            dissection.run_by_planes(&Points::new(places, &unknowns), &mut list)?;
+        }
+    }
     merged.expand(list, order);
     Ok(())
+}
+
+/// As [`order`], by a tree of separators and pieces. Twins are not merged: they may stand in two nodes.
+pub(crate) fn order_by_tree(
+    pattern: &Pattern,
+    options: &NdOptions,
+    tree: &PartitionTree,
+    stop: &AtomicBool,
+    order: &mut Vec<u32>,
+) -> Result<(), OrderingError> {
+    check_len("nodes of unknowns", tree.len(), pattern)?;
+    let graph = Weighted::new(Graph::from_pattern(pattern)?, vec![1; pattern.n()]);
+    let dissection = Dissection::new(&graph, options, stop)?;
+    dissection.run_by_tree(tree, order)
+}
+
+fn check_len(what: &'static str, found: usize, pattern: &Pattern) -> Result<(), OrderingError> {
+    if found == pattern.n() {
+        return Ok(());
+    }
+    Err(OrderingError::Guide {
+        what,
+        found: found as u64,
+        expected: pattern.n() as u64,
+    })
+}
+
+/// What a dissection goes by.
+#[derive(Clone, Copy)]
+pub(crate) enum By<'a> {
+    /// The graph alone.
+    Graph,
+    /// Where unknowns are.
+    Coordinates(&'a Coordinates),
 }
 
 /// The graph of a pattern without twins.
@@ -105,6 +139,15 @@ impl Merged {
             compressed: compress(graph, weights, u64::from(dense_limit)),
             runs,
         })
+    }
+
+    /// The first of the unknowns that compressed vertex `c` stands for.
+    fn first_unknown(&self, c: u32) -> u32 {
+        let vertex = self.compressed.members_of(&c)[0];
+        match &self.runs {
+            Some(runs) => runs.first[vertex as usize],
+            None => vertex,
+        }
     }
 
     /// From an order of the vertices to one of the unknowns.
@@ -146,7 +189,28 @@ struct Dissection<'a> {
     spaces: Mutex<Vec<Space>>,
 }
 
-impl Dissection<'_> {
+impl<'a> Dissection<'a> {
+    /// # Errors
+    /// [`OrderingError::TooLarge`]; [`OrderingError::Stopped`] where there is nothing to begin.
+    fn new(
+        graph: &'a Weighted,
+        options: &'a NdOptions,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, OrderingError> {
+        let (n, limit) = (graph.n() as u64, crate::mindeg::MAX_ORDER as u64);
+        if n > limit {
+            return Err(OrderingError::TooLarge { n, limit });
+        }
+        let dissection = Self {
+            graph,
+            options,
+            stop,
+            spaces: Mutex::default(),
+        };
+        dissection.go_on()?;
+        Ok(dissection)
+    }
+
     /// Orders `list`, which holds all vertices of the graph.
     fn run(&self, list: &mut [u32]) -> Result<(), OrderingError> {
         let seed = mix(self.options.seed);
@@ -163,8 +227,7 @@ impl Dissection<'_> {
         }
         let pending = Mutex::default();
         self.dissect_large(Cow::Borrowed(self.graph), list, seed, &pending)?;
-        let pending = pending.into_inner().unwrap_or_else(PoisonError::into_inner);
-        pending.into_par_iter().try_for_each(|own| self.finish(own))
+        self.finish_all(pending)
     }
 
     /// Orders the piece `list` whose graph is `graph`: vertex `v` there is `list[v]` here.
@@ -186,6 +249,28 @@ impl Dissection<'_> {
             space.bisector.recycle(separation);
             return space.leaf.order(self.graph, list);
         }
+        let seeds = [mix(seed ^ 1), mix(seed ^ 2)];
+        self.dissect_sides(
+            graph,
+            separation,
+            list,
+            space,
+            |side, graph, list, space| self.dissect(graph, list, seeds[side], space),
+        )
+    }
+
+    /// Orders both sides of a separation by `order`, at the same time if they are large.
+    fn dissect_sides<F>(
+        &self,
+        graph: Weighted,
+        separation: Separation,
+        list: &mut [u32],
+        space: &mut Space,
+        order: F,
+    ) -> Result<(), OrderingError>
+    where
+        F: Fn(usize, Weighted, &mut [u32], &mut Space) -> Result<(), OrderingError> + Sync,
+    {
         let n = graph.n();
         let (graphs, left) = split(&graph, &separation, list, space);
         space.graphs.push(graph);
@@ -194,14 +279,14 @@ impl Dissection<'_> {
         let (left_list, rest) = list[..right].split_at_mut(left);
         let [left, right] = graphs;
         if n < TASK {
-            self.dissect(left, left_list, mix(seed ^ 1), space)?;
-            return self.dissect(right, rest, mix(seed ^ 2), space);
+            order(0, left, left_list, space)?;
+            return order(1, right, rest, space);
         }
         let (a, b) = rayon::join(
-            || self.dissect(left, left_list, mix(seed ^ 1), space),
+            || order(0, left, left_list, space),
             || {
                 let mut other = self.take_space();
-                let result = self.dissect(right, rest, mix(seed ^ 2), &mut other);
+                let result = order(1, right, rest, &mut other);
                 self.give_space(other);
                 result
             },
