@@ -6,8 +6,9 @@
 //! `postorder`, column `counts`, fundamental `supernodes`, which `amalgamate` joins into larger ones, the final
 //! order of the `assembly` tree, and the row `structure` of every supernode.
 //!
-//! Counts, merging and structures are found for disjoint subtrees (`parts`) at the same time, on the threads of the
-//! rayon pool that the caller is in; the result is the same for any number of threads.
+//! Counts, merging and structures are found for disjoint subtrees (`parts`) at the same time, the elimination tree for
+//! ranges of rows, on the threads of the rayon pool that the caller is in; the result is the same for any number
+//! of threads.
 
 mod aggregates;
 mod amalgamate;
