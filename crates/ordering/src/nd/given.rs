@@ -1,7 +1,5 @@
 //! Dissection by a tree of separators and pieces that somebody else has found.
 
-use std::sync::Mutex;
-
 use rayon::prelude::*;
 
 use crate::error::OrderingError;
@@ -72,9 +70,7 @@ impl Dissection<'_> {
     ) -> Result<(), OrderingError> {
         let mut graph = Weighted::default();
         self.graph.extract(&mut graph, list, inside);
-        let pending = Mutex::default();
-        self.dissect_half(graph, list, seed, &pending)?;
-        self.finish_all(pending)
+        self.dissect_half(graph, list, seed)
     }
 
     /// Whether no edge joins two nodes of which neither is above the other.

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -22,22 +21,9 @@ const LEVELS: usize = 30;
 /// A level is taken if its cost is below this share of that of the separator it replaces.
 const THINNER: f64 = 0.95;
 
-/// With fewer threads pieces are ordered at once, while their graph is in the cache.
-const MANY: usize = 4;
-
-/// What is ordered once all large pieces have their trees: a thread that waits for another's part of a tree
-/// takes up whatever there is to do, and must not find something long.
-pub(super) enum Pending<'a> {
-    /// A piece with its graph, its list and its seed.
-    Piece(Weighted, &'a mut [u32], u64),
-    Pieces(Descent<'a>),
-}
-
 /// A large piece on the way from its tree to the pieces of the tree.
-pub(super) struct Descent<'a> {
+struct Descent<'a> {
     graph: Cow<'a, Weighted>,
-    /// What is ordered, in the order of the tree.
-    list: &'a mut [u32],
     seed: u64,
     tree: Tree,
     /// Where the subtree of each node ends in `arranged`.
@@ -49,14 +35,12 @@ pub(super) struct Descent<'a> {
 }
 
 impl Dissection<'_> {
-    /// Divides the large piece `list` whose graph is `graph`: vertex `v` there is `list[v]` here. What is left
-    /// to do is added to `pending`.
-    pub(super) fn dissect_large<'a>(
+    /// Orders the large piece `list` whose graph is `graph`: vertex `v` there is `list[v]` here.
+    pub(super) fn dissect_large(
         &self,
-        graph: Cow<'a, Weighted>,
-        list: &'a mut [u32],
+        graph: Cow<'_, Weighted>,
+        list: &mut [u32],
         seed: u64,
-        pending: &Mutex<Vec<Pending<'a>>>,
     ) -> Result<(), OrderingError> {
         let thin = graph.n() >= LEVELS * self.options.piece && may_be_thin(&graph);
         let (levels, level) = rayon::join(
@@ -75,8 +59,8 @@ impl Dissection<'_> {
             let (left_list, rest) = list.split_at_mut(count);
             let right_list = &mut rest[..right.n()];
             let (a, b) = rayon::join(
-                || self.dissect_half(left, left_list, mix(seed ^ 1), pending),
-                || self.dissect_half(right, right_list, mix(seed ^ 2), pending),
+                || self.dissect_half(left, left_list, mix(seed ^ 1)),
+                || self.dissect_half(right, right_list, mix(seed ^ 2)),
             );
             return a.and(b);
         }
@@ -88,63 +72,29 @@ impl Dissection<'_> {
         list.copy_from_slice(&globals);
         let descent = Descent {
             graph,
-            list,
             seed,
             tree,
             bounds,
             place,
             arranged,
         };
-        self.leave(pending, Pending::Pieces(descent))
+        self.descend(&descent, 1, list, 0)
     }
 
-    /// Divides one side of a large piece.
-    pub(super) fn dissect_half<'a>(
+    /// Orders a piece that may be large.
+    pub(super) fn dissect_half(
         &self,
         graph: Weighted,
-        list: &'a mut [u32],
+        list: &mut [u32],
         seed: u64,
-        pending: &Mutex<Vec<Pending<'a>>>,
     ) -> Result<(), OrderingError> {
         if graph.n() >= 2 * self.options.piece {
-            return self.dissect_large(Cow::Owned(graph), list, seed, pending);
+            return self.dissect_large(Cow::Owned(graph), list, seed);
         }
-        self.leave(pending, Pending::Piece(graph, list, seed))
-    }
-
-    /// Leaves `own` for later, if that is better.
-    fn leave<'a>(
-        &self,
-        pending: &Mutex<Vec<Pending<'a>>>,
-        own: Pending<'a>,
-    ) -> Result<(), OrderingError> {
-        if rayon::current_num_threads() < MANY {
-            return self.finish(own);
-        }
-        let mut pending = pending.lock().unwrap_or_else(PoisonError::into_inner);
-        pending.push(own);
-        Ok(())
-    }
-
-    /// Orders all that was left.
-    pub(super) fn finish_all(&self, pending: Mutex<Vec<Pending<'_>>>) -> Result<(), OrderingError> {
-        let pending = pending.into_inner().unwrap_or_else(PoisonError::into_inner);
-        pending.into_par_iter().try_for_each(|own| self.finish(own))
-    }
-
-    fn finish(&self, pending: Pending<'_>) -> Result<(), OrderingError> {
-        match pending {
-            Pending::Piece(graph, list, seed) => {
-                let mut space = self.take_space();
-                let result = self.dissect(graph, list, seed, &mut space);
-                self.give_space(space);
-                result
-            }
-            Pending::Pieces(mut descent) => {
-                let list = std::mem::take(&mut descent.list);
-                self.descend(&descent, 1, list, 0)
-            }
-        }
+        let mut space = self.take_space();
+        let result = self.dissect(graph, list, seed, &mut space);
+        self.give_space(space);
+        result
     }
 
     /// Dissects the pieces below node `t`, whose vertices are `list`, at `start` of the whole list.

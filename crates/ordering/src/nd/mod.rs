@@ -225,9 +225,7 @@ impl<'a> Dissection<'a> {
             self.graph.extract(&mut graph, list, Some);
             return self.dissect(graph, list, seed, &mut space);
         }
-        let pending = Mutex::default();
-        self.dissect_large(Cow::Borrowed(self.graph), list, seed, &pending)?;
-        self.finish_all(pending)
+        self.dissect_large(Cow::Borrowed(self.graph), list, seed)
     }
 
     /// Orders the piece `list` whose graph is `graph`: vertex `v` there is `list[v]` here.
