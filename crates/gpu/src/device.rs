@@ -2,13 +2,13 @@
 //!
 //! A [`Gpu`] is a handle on the device's primary context; clones share it, and everything made from it
 //! (streams, buffers, modules) keeps the context alive. All of it may be used from any thread: each
-//! call makes the context current on its own thread first, which costs a comparison when it already is.
+//! call makes the context current on its own thread while it lasts, and leaves the one that was as it found it.
 
-use std::cell::Cell;
+use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::driver::{self, CUcontext, CUdevice, CUdevice_attribute as Attribute, CUresult, check};
 use crate::profile::Profiler;
@@ -53,14 +53,10 @@ pub struct GpuInfo {
     pub driver_version: (u32, u32),
 }
 
-static NEXT_CONTEXT: AtomicU64 = AtomicU64::new(1);
-
 /// The primary context of a device, retained.
 #[derive(Debug)]
 pub(crate) struct Context {
     raw: CUcontext,
-    /// Unique in the process, from 1.
-    id: u64,
     pub(crate) device: CUdevice,
     pub(crate) info: GpuInfo,
     pub(crate) profiler: Profiler,
@@ -82,28 +78,52 @@ impl Context {
         self.raw
     }
 
-    /// Makes this context current on the calling thread.
-    pub fn bind(&self) -> Result<(), GpuError> {
-        thread_local! {
-            /// Which [`Context`] was made current last; by number, because the driver may give a new
-            /// context the address of an old one.
-            static CURRENT: Cell<u64> = const { Cell::new(0) };
+    /// Makes this context current on the calling thread while the guard lives; then the one that was, which may be
+    /// the application's, is current again.
+    pub fn bind(&self) -> Result<Bound, GpuError> {
+        let mut current = ptr::null_mut();
+        // SAFETY: `current` outlives the call.
+        let code = unsafe { driver::cuCtxGetCurrent(&raw mut current) };
+        check(code, "cuCtxGetCurrent")?;
+        if current == self.raw {
+            return Ok(Bound {
+                pushed: false,
+                of_thread: PhantomData,
+            });
         }
-        CURRENT.with(|current| {
-            if current.get() != self.id {
-                // SAFETY: the context is retained while `self` lives.
-                let code = unsafe { driver::cuCtxSetCurrent(self.raw) };
-                check(code, "cuCtxSetCurrent")?;
-                current.set(self.id);
-            }
-            Ok(())
+        // SAFETY: the context is retained while `self` lives.
+        let code = unsafe { driver::cuCtxPushCurrent_v2(self.raw) };
+        check(code, "cuCtxPushCurrent")?;
+        Ok(Bound {
+            pushed: true,
+            of_thread: PhantomData,
         })
+    }
+}
+
+/// A context is current on this thread.
+#[must_use]
+pub(crate) struct Bound {
+    /// Whether it was not current before.
+    pushed: bool,
+    /// It is undone where it was done.
+    of_thread: PhantomData<*mut ()>,
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        if self.pushed {
+            let mut popped = ptr::null_mut();
+            // SAFETY: what was pushed on this thread is on top of its stack again.
+            let code = unsafe { driver::cuCtxPopCurrent_v2(&raw mut popped) };
+            driver::check_in_drop(code, "cuCtxPopCurrent");
+        }
     }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        if self.bind().is_ok() {
+        if let Ok(_bound) = self.bind() {
             self.profiler.clear();
         }
         // SAFETY: retained once, released once.
@@ -181,7 +201,6 @@ impl Gpu {
             shared: Arc::new(Shared {
                 context: Arc::new(Context {
                     raw,
-                    id: NEXT_CONTEXT.fetch_add(1, Ordering::Relaxed),
                     device,
                     info,
                     profiler: Profiler::default(),
@@ -191,7 +210,7 @@ impl Gpu {
                 modules: Modules::default(),
             }),
         };
-        gpu.context().bind()?;
+        drop(gpu.context().bind()?); // a context that cannot be used shows itself here
         Ok(gpu)
     }
 
@@ -210,7 +229,7 @@ impl Gpu {
     /// # Errors
     /// What went wrong in the work since the last check.
     pub fn synchronize(&self) -> Result<(), GpuError> {
-        self.context().bind()?;
+        let _bound = self.context().bind()?;
         // SAFETY: the context is current.
         check(unsafe { driver::cuCtxSynchronize() }, "cuCtxSynchronize")
     }
@@ -220,7 +239,7 @@ impl Gpu {
     /// # Errors
     /// A failing driver call.
     pub fn memory(&self) -> Result<(u64, u64), GpuError> {
-        self.context().bind()?;
+        let _bound = self.context().bind()?;
         let (mut free, mut total) = (0, 0);
         // SAFETY: a context is current; both outlive the call.
         let code = unsafe { driver::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
@@ -292,4 +311,67 @@ fn read_info(index: u32, device: CUdevice) -> Result<GpuInfo, GpuError> {
         memory_bytes: memory as u64,
         driver_version: (version / 1000, version % 1000 / 10),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn current() -> CUcontext {
+        let mut raw = ptr::null_mut();
+        // SAFETY: the driver is loaded, since a device is open; `raw` outlives the call.
+        let code = unsafe { driver::cuCtxGetCurrent(&raw mut raw) };
+        check(code, "cuCtxGetCurrent").unwrap();
+        raw
+    }
+
+    /// What a caller may do on a device, and what is current before and after it.
+    fn work(gpu: &Gpu, before: CUcontext) {
+        assert_eq!(current(), before);
+        let stream = gpu.stream().unwrap();
+        let mut buffer = gpu.alloc::<f64>(1000).unwrap();
+        let mut pinned = gpu.pinned::<f64>(1000).unwrap();
+        pinned.pin(..).unwrap();
+        stream.fill_bytes(&mut buffer, 0).unwrap();
+        let graph = stream.capture(|| stream.fill_bytes(&mut buffer, 0xFF));
+        stream.synchronize().unwrap();
+        gpu.load_under("primitives/copy")
+            .into_iter()
+            .for_each(|(_, loaded)| {
+                loaded.unwrap();
+            });
+        gpu.memory().unwrap();
+        assert_eq!(current(), before);
+        let bound = gpu.context().bind().unwrap();
+        assert_eq!(current(), gpu.context().raw());
+        drop(gpu.context().bind().unwrap());
+        assert_eq!(current(), gpu.context().raw());
+        drop(bound);
+        assert_eq!(current(), before);
+        drop::<Result<_, GpuError>>(graph);
+        drop((buffer, pinned, stream));
+        assert_eq!(current(), before);
+    }
+
+    #[test]
+    fn the_context_of_the_caller_stays_current() {
+        let Some(gpu) = crate::testing::gpu() else {
+            return;
+        };
+        // A fresh thread has none.
+        let thread = std::thread::spawn(move || {
+            work(gpu, ptr::null_mut());
+            let mut own = ptr::null_mut();
+            // SAFETY: the driver is loaded; `own` outlives the call, after which it is current.
+            let code = unsafe { driver::cuCtxCreate_v2(&raw mut own, 0, gpu.context().device) };
+            check(code, "cuCtxCreate").unwrap();
+            work(gpu, own);
+            drop(Gpu::open(gpu.info().index).unwrap());
+            assert_eq!(current(), own);
+            // SAFETY: made once, destroyed once.
+            check(unsafe { driver::cuCtxDestroy_v2(own) }, "cuCtxDestroy").unwrap();
+            assert!(current().is_null());
+        });
+        thread.join().unwrap();
+    }
 }

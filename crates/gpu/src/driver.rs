@@ -14,8 +14,10 @@ use crate::GpuError;
 /// Every driver function that this crate calls, as the library exports it.
 const NEEDED: &[&str] = &[
     "cuCtxEnablePeerAccess",
+    "cuCtxGetCurrent",
     "cuCtxGetStreamPriorityRange",
-    "cuCtxSetCurrent",
+    "cuCtxPopCurrent_v2",
+    "cuCtxPushCurrent_v2",
     "cuCtxSynchronize",
     "cuDeviceCanAccessPeer",
     "cuDeviceGet",

@@ -23,7 +23,7 @@ unsafe impl Send for Graph {}
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        if self.context.bind().is_ok() {
+        if let Ok(_bound) = self.context.bind() {
             // SAFETY: made once, destroyed once; running replays are finished by the driver.
             let code = unsafe { driver::cuGraphExecDestroy(self.exec) };
             check_in_drop(code, "cuGraphExecDestroy");
@@ -42,14 +42,13 @@ impl Stream {
         &self,
         enqueue: impl FnOnce() -> Result<(), E>,
     ) -> Result<Graph, E> {
-        self.context().bind()?;
+        let _bound = self.context().bind()?;
         let mode = driver::CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream is alive.
         let code = unsafe { driver::cuStreamBeginCapture_v2(self.raw(), mode) };
         check(code, "cuStreamBeginCapture")?;
         let enqueued = enqueue();
         let mut graph = Recording(ptr::null_mut());
-        self.context().bind()?;
         // SAFETY: the stream is alive and capturing; `graph` outlives the call.
         let code = unsafe { driver::cuStreamEndCapture(self.raw(), &raw mut graph.0) };
         enqueued?;

@@ -94,7 +94,9 @@ impl<T> fmt::Debug for DeviceBuffer<T> {
 
 impl<T> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
-        if self.ptr.address != 0 && self.context.bind().is_ok() {
+        if self.ptr.address != 0
+            && let Ok(_bound) = self.context.bind()
+        {
             // SAFETY: allocated once, freed once.
             let code = unsafe { driver::cuMemFree_v2(self.ptr.address as CUdeviceptr) };
             check_in_drop(code, "cuMemFree");
@@ -122,7 +124,7 @@ impl Gpu {
             }
         };
         let bytes = usize::try_from(requested).map_err(|_| out_of_memory())?;
-        context.bind()?;
+        let _bound = context.bind()?;
         let mut address = 0;
         // SAFETY: a context is current; `address` outlives the call.
         let code = unsafe { driver::cuMemAlloc_v2(&raw mut address, bytes) };

@@ -30,7 +30,7 @@ unsafe impl Sync for Loaded {}
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        if self.context.bind().is_ok() {
+        if let Ok(_bound) = self.context.bind() {
             // SAFETY: loaded once, unloaded once; kernels keep this alive.
             check_in_drop(
                 unsafe { driver::cuModuleUnload(self.raw) },
@@ -46,7 +46,7 @@ impl Module {
         path: &'static str,
         binary: Binary,
     ) -> Result<Self, GpuError> {
-        context.bind()?;
+        let _bound = context.bind()?;
         let mut raw = ptr::null_mut();
         // SAFETY: the image is a whole cubin, which names its own length, or PTX that ends in a zero.
         let code = unsafe { driver::cuModuleLoadData(&raw mut raw, binary.code.as_ptr().cast()) };
@@ -74,7 +74,7 @@ impl Module {
     /// [`GpuError::NoKernel`], a failing driver call.
     pub fn kernel(&self, name: &str) -> Result<Kernel, GpuError> {
         let context = &self.loaded.context;
-        context.bind()?;
+        let _bound = context.bind()?;
         let missing = || GpuError::NoKernel {
             program: format!("kernels/{}", self.loaded.path),
             kernel: name.to_string(),
@@ -275,7 +275,7 @@ impl Kernel {
         threads: u32,
         shared_bytes: u32,
     ) -> Result<u32, GpuError> {
-        self.module.context.bind()?;
+        let _bound = self.module.context.bind()?;
         let mut blocks = 0;
         let threads = i32::try_from(threads).unwrap_or(i32::MAX);
         // SAFETY: the function is alive; `blocks` outlives the call.
@@ -309,7 +309,7 @@ impl Kernel {
     }
 
     fn attribute(&self, attribute: Attribute) -> Result<u32, GpuError> {
-        self.module.context.bind()?;
+        let _bound = self.module.context.bind()?;
         let mut value = 0;
         // SAFETY: the function is alive; `value` outlives the call.
         let code = unsafe { driver::cuFuncGetAttribute(&raw mut value, attribute, self.raw) };

@@ -15,7 +15,7 @@ impl Gpu {
         if here.device == there.device {
             return Ok(true);
         }
-        here.bind()?;
+        let _bound = here.bind()?;
         let mut possible = 0;
         // SAFETY: both devices come from the driver; `possible` outlives the call.
         let code =

@@ -73,9 +73,12 @@ impl Gpu {
 
 impl<T> Drop for PinnedBuffer<T> {
     fn drop(&mut self) {
-        if !self.pinned.contains(&true) || self.context.bind().is_err() {
+        if !self.pinned.contains(&true) {
             return;
         }
+        let Ok(_bound) = self.context.bind() else {
+            return;
+        };
         // SAFETY: a context is current. The memory must not go while the device writes to it.
         check_in_drop(unsafe { driver::cuCtxSynchronize() }, "cuCtxSynchronize");
         for (chunk, _) in self.pinned.iter().enumerate().filter(|(_, p)| **p) {
@@ -139,7 +142,7 @@ impl<T: Element> PinnedBuffer<T> {
         }
         let first = start * size_of::<T>() / chunk_bytes::<T>();
         let last = ((start + len) * size_of::<T>() - 1) / chunk_bytes::<T>();
-        self.context.bind()?;
+        let _bound = self.context.bind()?;
         for chunk in first..=last {
             if self.pinned[chunk] {
                 continue;

@@ -238,6 +238,7 @@ impl Gpu {
     /// # Errors
     /// A failing driver call.
     pub fn start_profile(&self) -> Result<(), GpuError> {
+        let _bound = self.context().bind()?;
         self.synchronize()?;
         let profiler = &self.context().profiler;
         profiler.clear();
@@ -262,6 +263,7 @@ impl Gpu {
     /// # Errors
     /// What went wrong in the work, or a failing driver call.
     pub fn finish_profile(&self) -> Result<Profile, GpuError> {
+        let _bound = self.context().bind()?;
         self.context().profiler.on.store(false, Ordering::Relaxed);
         self.synchronize()?;
         let state = std::mem::take(&mut *self.context().profiler.state());

@@ -25,7 +25,7 @@ unsafe impl Sync for Stream {}
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.context.bind().is_ok() {
+        if let Ok(_bound) = self.context.bind() {
             // SAFETY: made once, destroyed once; the driver finishes enqueued work by itself.
             check_in_drop(
                 unsafe { driver::cuStreamDestroy_v2(self.raw) },
@@ -50,7 +50,7 @@ impl Gpu {
     /// # Errors
     /// A failing driver call.
     pub fn urgent_stream(&self) -> Result<Stream, GpuError> {
-        self.context().bind()?;
+        let _bound = self.context().bind()?;
         let (mut least, mut greatest) = (0, 0);
         // SAFETY: a context is current; both outlive the call.
         let code =
@@ -61,7 +61,7 @@ impl Gpu {
 
     fn stream_of(&self, priority: i32) -> Result<Stream, GpuError> {
         let context = self.context().clone();
-        context.bind()?;
+        let _bound = context.bind()?;
         let mut raw = ptr::null_mut();
         let flags = driver::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: a context is current; `raw` outlives the call.
@@ -89,7 +89,7 @@ impl Gpu {
 
     fn event_with(&self, flags: u32) -> Result<Event, GpuError> {
         let context = self.context().clone();
-        context.bind()?;
+        let _bound = context.bind()?;
         let mut raw = ptr::null_mut();
         // SAFETY: a context is current; `raw` outlives the call.
         let code = unsafe { driver::cuEventCreate(&raw mut raw, flags) };
@@ -122,7 +122,7 @@ impl Stream {
         bytes: u64,
         enqueue: impl FnOnce() -> CUresult,
     ) -> Result<(), GpuError> {
-        self.context.bind()?;
+        let _bound = self.context.bind()?;
         let started = self.context.profiler.start(self.raw)?;
         check_about(enqueue(), call, about)?;
         match started {
@@ -140,7 +140,7 @@ impl Stream {
     /// # Errors
     /// What went wrong in the work since the last check, such as an illegal address in a kernel.
     pub fn synchronize(&self) -> Result<(), GpuError> {
-        self.context.bind()?;
+        let _bound = self.context.bind()?;
         // SAFETY: the stream is alive.
         let code = unsafe { driver::cuStreamSynchronize(self.raw) };
         check(code, "cuStreamSynchronize")
@@ -151,7 +151,7 @@ impl Stream {
     /// # Errors
     /// A failing driver call.
     pub fn record(&self, event: &Event) -> Result<(), GpuError> {
-        self.context.bind()?;
+        let _bound = self.context.bind()?;
         // SAFETY: both are alive.
         let code = unsafe { driver::cuEventRecord(event.raw, self.raw) };
         check(code, "cuEventRecord")
@@ -162,7 +162,7 @@ impl Stream {
     /// # Errors
     /// A failing driver call.
     pub fn wait(&self, event: &Event) -> Result<(), GpuError> {
-        self.context.bind()?;
+        let _bound = self.context.bind()?;
         // SAFETY: both are alive.
         let code = unsafe { driver::cuStreamWaitEvent(self.raw, event.raw, 0) };
         check(code, "cuStreamWaitEvent")
@@ -182,7 +182,7 @@ unsafe impl Sync for Event {}
 
 impl Drop for Event {
     fn drop(&mut self) {
-        if self.context.bind().is_ok() {
+        if let Ok(_bound) = self.context.bind() {
             // SAFETY: made once, destroyed once.
             check_in_drop(
                 unsafe { driver::cuEventDestroy_v2(self.raw) },
@@ -198,7 +198,7 @@ impl Event {
     /// # Errors
     /// What went wrong in the work before it.
     pub fn synchronize(&self) -> Result<(), GpuError> {
-        self.context.bind()?;
+        let _bound = self.context.bind()?;
         // SAFETY: the event is alive.
         let code = unsafe { driver::cuEventSynchronize(self.raw) };
         check(code, "cuEventSynchronize")
@@ -209,7 +209,7 @@ impl Event {
     /// # Errors
     /// What went wrong in the work before it.
     pub fn is_reached(&self) -> Result<bool, GpuError> {
-        self.context.bind()?;
+        let _bound = self.context.bind()?;
         // SAFETY: the event is alive.
         match unsafe { driver::cuEventQuery(self.raw) } {
             CUresult::CUDA_ERROR_NOT_READY => Ok(false),
@@ -222,7 +222,7 @@ impl Event {
     /// # Errors
     /// A failing driver call: not timed, not recorded, or not yet reached.
     pub fn secs_since(&self, start: &Event) -> Result<f64, GpuError> {
-        self.context.bind()?;
+        let _bound = self.context.bind()?;
         let mut milliseconds = 0.0_f32;
         // SAFETY: both events are alive; `milliseconds` outlives the call.
         let code =

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::OnceLock;
 
-use crate::{Compiler, Gpu, GpuOptions};
+use crate::{Compiler, Gpu, GpuError, GpuOptions, driver};
 
 /// The first device, opened once per process. Where there is none, says so on standard error, past the
 /// test harness's capture, and returns `None`: the test is skipped.
@@ -43,6 +43,19 @@ pub fn compiler() -> Option<Compiler> {
             None
         }
     }
+}
+
+/// The address of the CUDA context that is current on this thread, 0 for none: calls of ours leave it alone.
+///
+/// # Errors
+/// There is no driver.
+pub fn current_context() -> Result<usize, GpuError> {
+    driver::ready()?;
+    let mut raw = std::ptr::null_mut();
+    // SAFETY: the driver is initialized; `raw` outlives the call.
+    let code = unsafe { driver::cuCtxGetCurrent(&raw mut raw) };
+    driver::check(code, "cuCtxGetCurrent")?;
+    Ok(raw as usize)
 }
 
 /// Writes a whole line past the test harness's capture.

@@ -210,3 +210,24 @@ fn degenerate_matrices() {
         assert!(x.iter().all(|&x| (x - 1.0).abs() < 1e-15), "{x:?}");
     }
 }
+
+#[test]
+fn the_context_that_is_current_stays_so() {
+    let Some(mut options) = options() else { return };
+    let current = || tamarack_gpu::testing::current_context().unwrap();
+    let a = model("p3d7_9");
+    for precision in [Precision::F64, Precision::Mixed] {
+        options.precision = precision;
+        let before = current();
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        assert_eq!(current(), before);
+        let mut factor = analysis.factorize(&a).unwrap();
+        factor.refactorize(&a).unwrap();
+        let mut x = right_sides(a.n(), 2);
+        factor.solve(&mut x).unwrap();
+        factor.solve_refined(&a, &mut x).unwrap();
+        assert_eq!(current(), before);
+        drop((factor, analysis));
+        assert_eq!(current(), before);
+    }
+}
