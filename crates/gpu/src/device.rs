@@ -81,24 +81,27 @@ impl Context {
     /// Makes this context current on the calling thread while the guard lives; then the one that was, which may be
     /// the application's, is current again.
     pub fn bind(&self) -> Result<Bound, GpuError> {
-        let mut current = ptr::null_mut();
-        // SAFETY: `current` outlives the call.
-        let code = unsafe { driver::cuCtxGetCurrent(&raw mut current) };
-        check(code, "cuCtxGetCurrent")?;
-        if current == self.raw {
-            return Ok(Bound {
-                pushed: false,
-                of_thread: PhantomData,
-            });
-        }
-        // SAFETY: the context is retained while `self` lives.
-        let code = unsafe { driver::cuCtxPushCurrent_v2(self.raw) };
-        check(code, "cuCtxPushCurrent")?;
-        Ok(Bound {
-            pushed: true,
-            of_thread: PhantomData,
-        })
+        bind_raw(self.raw)
     }
+}
+
+/// Makes a context current on the calling thread while the guard lives, which the context outlives.
+pub(crate) fn bind_raw(context: CUcontext) -> Result<Bound, GpuError> {
+    let bound = |pushed| Bound {
+        pushed,
+        of_thread: PhantomData,
+    };
+    let mut current = ptr::null_mut();
+    // SAFETY: `current` outlives the call.
+    let code = unsafe { driver::cuCtxGetCurrent(&raw mut current) };
+    check(code, "cuCtxGetCurrent")?;
+    if current == context {
+        return Ok(bound(false));
+    }
+    // SAFETY: the context is alive.
+    let code = unsafe { driver::cuCtxPushCurrent_v2(context) };
+    check(code, "cuCtxPushCurrent")?;
+    Ok(bound(true))
 }
 
 /// A context is current on this thread.

@@ -124,6 +124,16 @@ pub enum GpuError {
         /// The length available, in elements.
         have: u64,
     },
+    /// Memory is not where it must be.
+    #[error("{what} is not in the memory of GPU {index}: {found}; copy it there first")]
+    Elsewhere {
+        /// What it holds.
+        what: &'static str,
+        /// The device that it must be on.
+        index: u32,
+        /// Where it is, as far as the driver knows.
+        found: String,
+    },
     /// A file could not be written.
     #[error("{}: {source}", path.display())]
     Io {

@@ -31,6 +31,7 @@ mod device;
 mod driver;
 mod embedded;
 mod error;
+mod foreign;
 mod graph;
 mod memory;
 mod module;

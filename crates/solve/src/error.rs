@@ -26,6 +26,22 @@ pub enum SolveError {
     /// The workspace was made for another factor, or for fewer threads than the factor has.
     #[error("the workspace was made for another factor")]
     Workspace,
+    /// There are more or fewer values than entries in the lower triangle of the pattern.
+    #[error("{found} values for a pattern of {expected} entries (lower triangle)")]
+    Values {
+        /// How many there are.
+        found: usize,
+        /// How many there must be.
+        expected: usize,
+    },
+    /// Data on a device was given to what is on the host.
+    #[error("{what} is on the host; {instead}")]
+    OnHost {
+        /// What is there.
+        what: &'static str,
+        /// What to do.
+        instead: &'static str,
+    },
     /// A factorization failed.
     #[error(transparent)]
     Factor(#[from] FactorError),
@@ -35,6 +51,14 @@ pub enum SolveError {
     /// There is no plan for a factorization that became necessary.
     #[error(transparent)]
     Plan(#[from] tamarack_plan::PlanError),
+}
+
+impl SolveError {
+    /// Where a factor on the host is given data on a device.
+    pub const HOST_FACTOR: Self = Self::OnHost {
+        what: "the factor",
+        instead: "give it data there, or choose a GPU in the options",
+    };
 }
 
 pub(crate) fn check_len(

@@ -30,6 +30,6 @@ pub use mixed::{MixedFactor, MixedReport, Outcome};
 pub use plan::Substitution;
 pub use refine::{ColumnReport, RefineOptions, RefineReport, RefineWorkspace, refine};
 pub use residual::ResidualPrecision;
-pub use solver::{Engine, Form, Host, HostSolver, Rounded, Solver};
+pub use solver::{Engine, Form, Host, HostSolver, OnDevice, Rounded, Solver};
 pub use substitution::solve;
 pub use workspace::SolveWorkspace;

@@ -3,8 +3,10 @@
 //! Three means, each tried where the one before does not suffice: refinement in double precision,
 //! conjugate gradients preconditioned by the factor, and a factor in double precision.
 
+use std::sync::Arc;
+
 use tamarack_numeric::{Control, FactorError, FactorOptions, OnNotSpd};
-use tamarack_sparse::SymmetricCsc;
+use tamarack_sparse::{Pattern, SymmetricCsc};
 
 use crate::conjugate::conjugate_gradients;
 use crate::error::SolveError;
@@ -42,7 +44,7 @@ pub struct MixedReport {
 const GOOD: f64 = 8.0 * f64::EPSILON;
 
 /// Single precision never shifts: what it cannot factorize goes to double precision.
-const STRICT: FactorOptions = FactorOptions {
+pub(crate) const STRICT: FactorOptions = FactorOptions {
     not_spd: OnNotSpd::Fail,
 };
 
@@ -50,11 +52,12 @@ const STRICT: FactorOptions = FactorOptions {
 /// precision.
 #[derive(Debug)]
 pub struct MixedFactor {
-    engine: Box<dyn Engine>,
-    options: FactorOptions,
-    single: Option<Box<dyn Solver>>,
-    double: Option<Box<dyn Solver>>,
-    refine: RefineWorkspace,
+    pub(crate) engine: Box<dyn Engine>,
+    pub(crate) pattern: Arc<Pattern>,
+    pub(crate) options: FactorOptions,
+    pub(crate) single: Option<Box<dyn Solver>>,
+    pub(crate) double: Option<Box<dyn Solver>>,
+    pub(crate) refine: RefineWorkspace,
 }
 
 impl MixedFactor {
@@ -70,6 +73,7 @@ impl MixedFactor {
     ) -> Result<Self, SolveError> {
         let mut mixed = Self {
             engine,
+            pattern: a.pattern().clone(),
             options: *options,
             single: None,
             double: None,
@@ -176,12 +180,7 @@ impl MixedFactor {
         let (Some(single), workspace) = (&mut self.single, &mut self.refine) else {
             return Err(SolveError::Stale);
         };
-        // Each step gains at most 7 digits, often fewer: allow more of them.
-        let patient = RefineOptions {
-            max_steps: options.max_steps * 2,
-            ..*options
-        };
-        let mut report = single.solve_refined(a, b, x, nrhs, &patient, workspace)?;
+        let mut report = single.solve_refined(a, b, x, nrhs, &patient(options), workspace)?;
         if options.max_steps == 0 || good(&report) {
             return Ok(MixedReport {
                 refine: report,
@@ -245,7 +244,15 @@ impl MixedFactor {
     }
 }
 
-fn good(report: &RefineReport) -> bool {
+/// Each step gains at most 7 digits, often fewer: allow more of them.
+pub(crate) fn patient(options: &RefineOptions) -> RefineOptions {
+    RefineOptions {
+        max_steps: options.max_steps.saturating_mul(2),
+        ..*options
+    }
+}
+
+pub(crate) fn good(report: &RefineReport) -> bool {
     report
         .columns
         .iter()

@@ -3,9 +3,11 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
+use tamarack_gpu::{DeviceView, Stream};
 use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, Team, Value};
 use tamarack_plan::{FactorPlan, Machine, PlanOptions};
-use tamarack_sparse::SymmetricCsc;
+use tamarack_sparse::{Pattern, SymmetricCsc};
 
 use crate::condition::log_determinant;
 use crate::error::{SolveError, check_len};
@@ -65,6 +67,46 @@ pub trait Solver: Inverse + Debug + Send {
 
     /// The σ of `A + σI` that was factorized instead of A, where that was asked for and needed.
     fn shift(&self) -> Option<f64>;
+
+    /// The same factor for data that is on a device, if it is there itself.
+    fn on_device(&mut self) -> Option<&mut dyn OnDevice> {
+        None
+    }
+}
+
+/// A factor on a device, for data that is there as well: no number of it passes through the host.
+pub trait OnDevice {
+    /// Factorizes other values of the same pattern, in its order, in the same memory; waits for it.
+    ///
+    /// # Errors
+    /// [`SolveError::Values`], which leaves the factor as it is. A matrix that is not positive definite gives
+    /// [`FactorError::Pivot`]: its entries are not on the host to be looked at, and it is not shifted. After that, as after
+    /// a failure of the device, the factor is stale.
+    fn refactorize(&mut self, values: DeviceView<'_, f64>) -> Result<(), SolveError>;
+
+    /// `x ← A⁻¹ x`, user order; waits for it.
+    ///
+    /// # Errors
+    /// [`SolveError::Length`] for other rows than n, [`SolveError::Stale`], or a failing device.
+    fn solve(&mut self, x: MatrixViewMut<'_, f64>) -> Result<(), SolveError>;
+
+    /// Solves `A x = b` for the matrix that was factorized, and refines; waits for it.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve), and for another shape than that of `b`; [`SolveError::OnHost`] for residuals in
+    /// more than double precision, and for a factor of a shifted matrix.
+    fn solve_refined(
+        &mut self,
+        b: MatrixView<'_, f64>,
+        x: MatrixViewMut<'_, f64>,
+        options: &RefineOptions,
+    ) -> Result<RefineReport, SolveError>;
+
+    /// The values in double precision that were factorized last, if they are on the device.
+    fn values(&self) -> Option<DeviceView<'_, f64>>;
+
+    /// The stream that its work is enqueued on.
+    fn stream(&self) -> &Stream;
 }
 
 /// A refined solve whose residuals are computed on the host.
@@ -97,6 +139,20 @@ pub trait Engine: Debug + Send {
         options: &FactorOptions,
         control: &Control<'_>,
     ) -> Result<Box<dyn Solver>, SolveError>;
+
+    /// The same of values that are on the engine's device, in the order of `pattern`.
+    ///
+    /// # Errors
+    /// [`SolveError::OnHost`] where there is no device; as [`OnDevice::refactorize`].
+    fn factorize_device(
+        &self,
+        _form: Form,
+        _pattern: &Arc<Pattern>,
+        _values: DeviceView<'_, f64>,
+        _options: &FactorOptions,
+    ) -> Result<Box<dyn Solver>, SolveError> {
+        Err(SolveError::HOST_FACTOR)
+    }
 }
 
 /// The threads of a team on the host.

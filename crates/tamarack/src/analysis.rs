@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use tamarack_gpu::Gpu;
+use tamarack_gpu::{DeviceView, Gpu};
 use tamarack_numeric::{Control, Profile, Profiler, Team};
 use tamarack_ordering::{Method, NdOptions};
 use tamarack_plan::{FactorPlan, Machine};
@@ -213,6 +213,15 @@ impl Analysis {
         &self.place
     }
 
+    /// The GPU that factors are made on, to allocate there and to make views of others' memory
+    /// ([`DeviceView::from_raw`](crate::DeviceView::from_raw)); `None` where they are made on the host.
+    pub fn gpu(&self) -> Option<&Gpu> {
+        match &self.place {
+            Place::Gpu { gpu, .. } => Some(gpu),
+            Place::Cpu { .. } => None,
+        }
+    }
+
     /// Who makes them.
     pub(crate) fn engine(&self) -> Box<dyn Engine> {
         match &self.place {
@@ -268,6 +277,15 @@ impl Analysis {
         control: &Control<'_>,
     ) -> Result<Factor, Error> {
         Factor::new(self, a, control)
+    }
+
+    /// Factorizes a matrix whose values are on the GPU already, in the order of the analyzed pattern: `nnz_lower` numbers of
+    /// the lower triangle by columns. What writes them must be done.
+    ///
+    /// # Errors
+    /// As [`Factor::refactorize_device`].
+    pub fn factorize_device(&self, values: DeviceView<'_, f64>) -> Result<Factor, Error> {
+        Factor::of_device(self, values)
     }
 
     /// Where the time of factorizations and solves went since the analysis was made or this was

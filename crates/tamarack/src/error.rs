@@ -97,7 +97,7 @@ impl Error {
             Self::Ordering(_) | Self::Plan(_) => ErrorKind::Resources,
             Self::Factor(error) | Self::Solve(SolveError::Factor(error)) => of_factor(error),
             Self::Solve(SolveError::Plan(_)) => ErrorKind::Resources,
-            Self::Solve(SolveError::Device(_)) => ErrorKind::Device,
+            Self::Solve(SolveError::Device(error)) => of_gpu(error),
             Self::Solve(_) => ErrorKind::Usage,
         }
     }
@@ -123,12 +123,17 @@ fn of_factor(error: &FactorError) -> ErrorKind {
         FactorError::Memory(_)
         | FactorError::Plan(_)
         | FactorError::DeviceMemory { .. }
-        | FactorError::DeviceEntries { .. }
-        | FactorError::Device(GpuError::OutOfMemory { .. } | GpuError::HostMemory { .. }) => {
-            ErrorKind::Resources
-        }
-        FactorError::Device(_) => ErrorKind::Device,
+        | FactorError::DeviceEntries { .. } => ErrorKind::Resources,
+        FactorError::Device(error) => of_gpu(error),
         FactorError::Pattern { .. } => ErrorKind::Input,
         _ => ErrorKind::Usage,
+    }
+}
+
+fn of_gpu(error: &GpuError) -> ErrorKind {
+    match error {
+        GpuError::OutOfMemory { .. } | GpuError::HostMemory { .. } => ErrorKind::Resources,
+        GpuError::Shape { .. } | GpuError::Elsewhere { .. } => ErrorKind::Usage,
+        _ => ErrorKind::Device,
     }
 }

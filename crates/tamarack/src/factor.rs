@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tamarack_gpu::Gpu;
 use tamarack_numeric::{Call, Control, FactorOptions, Team};
 use tamarack_plan::FactorPlan;
 use tamarack_solve::{
@@ -18,19 +19,21 @@ use crate::{Analysis, Error};
 /// it anew from other values.
 #[derive(Debug)]
 pub struct Factor {
-    kind: Kind,
-    plan: Arc<FactorPlan>,
-    team: Arc<Team>,
+    pub(crate) kind: Kind,
+    pub(crate) plan: Arc<FactorPlan>,
+    /// Where it is, if not on the host.
+    pub(crate) gpu: Option<Gpu>,
+    pub(crate) team: Arc<Team>,
     /// See [`Witness`].
     witness: Option<Arc<Witness>>,
-    refine: RefineOptions,
+    pub(crate) refine: RefineOptions,
     /// Right-hand sides while answers are refined in their place.
     right: Vec<f64>,
     refine_workspace: RefineWorkspace,
 }
 
 #[derive(Debug)]
-enum Kind {
+pub(crate) enum Kind {
     Plain(Box<dyn Solver>),
     Mixed(Box<MixedFactor>),
 }
@@ -68,44 +71,45 @@ impl Factor {
         control: &Control<'_>,
     ) -> Result<Self, Error> {
         let team = analysis.team();
-        let made = team.calling(Call::Factorize, || {
-            Self::made_by(team, analysis, a, control)
-        });
+        let made = team.calling(Call::Factorize, || Self::made_by(analysis, a, control));
         made.map_err(|error| confirmed(analysis.witness(), a, control, error))
     }
 
     fn made_by(
-        team: &Arc<Team>,
         analysis: &Analysis,
         a: &SymmetricCsc<f64>,
         control: &Control<'_>,
     ) -> Result<Self, Error> {
-        let options = analysis.options();
-        let factor_options = FactorOptions {
-            not_spd: options.on_not_spd,
+        let options = FactorOptions {
+            not_spd: analysis.options().on_not_spd,
         };
         let engine = analysis.engine();
         let plain = |form| -> Result<Kind, SolveError> {
-            let factor = engine.factorize(form, a, &factor_options, control)?;
+            let factor = engine.factorize(form, a, &options, control)?;
             Ok(Kind::Plain(factor))
         };
-        let kind = match options.precision {
+        let kind = match analysis.options().precision {
             Precision::F64 => plain(Form::Double)?,
             Precision::F32 => plain(Form::Single)?,
             Precision::Mixed => {
-                let factor = MixedFactor::factorize(engine, a, &factor_options, control)?;
+                let factor = MixedFactor::factorize(engine, a, &options, control)?;
                 Kind::Mixed(Box::new(factor))
             }
         };
-        Ok(Self {
+        Ok(Self::of_kind(kind, analysis))
+    }
+
+    pub(crate) fn of_kind(kind: Kind, analysis: &Analysis) -> Self {
+        Self {
             kind,
             plan: analysis.plan().clone(),
-            team: team.clone(),
+            gpu: analysis.gpu().cloned(),
+            team: analysis.team().clone(),
             witness: analysis.witness().cloned(),
-            refine: options.refine,
+            refine: analysis.options().refine,
             right: Vec::new(),
             refine_workspace: RefineWorkspace::default(),
-        })
+        }
     }
 
     /// The plan it was made by.

@@ -36,6 +36,7 @@ mod device;
 mod device_profile;
 mod error;
 mod factor;
+mod factor_device;
 mod limits;
 mod machine;
 mod options;
@@ -50,7 +51,11 @@ pub use limits::Limits;
 pub use machine::{available_memory_bytes, available_threads, calibrate};
 pub use options::{Options, Ordering, Precision, Rates};
 
-pub use tamarack_gpu::{GpuError, GpuOptions, Span as DeviceSpan, Total as DeviceTotal};
+pub use tamarack_gpu::primitives::{MatrixView as DeviceMatrix, MatrixViewMut as DeviceMatrixMut};
+pub use tamarack_gpu::{
+    DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, GpuOptions, Span as DeviceSpan,
+    Stream as DeviceStream, Total as DeviceTotal,
+};
 pub use tamarack_numeric::{
     Activity, Call, Cause, ClassTime, Control, DevicePlan, Event, FrontId, LaneTime,
     NotPositiveDefinite, OnNotSpd, Phase, PhaseTime, Profile, Progress, Purpose,

@@ -13,8 +13,9 @@ use tamarack::models::Model;
 use tamarack::{
     Analysis, Control, Device, DevicePlan, Error, Factor, Options, Place, SymmetricCsc,
 };
-use tamarack_gpu::Gpu;
 use tamarack_gpu::dense::Tile;
+use tamarack_gpu::primitives::MatrixViewMut;
+use tamarack_gpu::{DeviceViewMut, Gpu, GpuError};
 use tamarack_gpu_benches::{Floor, Peer};
 use tamarack_solve::{DeviceSolver, MixedFactor, Solver};
 
@@ -197,20 +198,26 @@ fn on_device(
     let (free, _) = gpu.memory()?;
     let mut solver = DeviceSolver::<f64>::new(plan.clone(), gpu, a.pattern(), &Default::default())?;
     solver.refactorize(a, &Control::default())?;
-    let one = x.view_mut().split_at(a.n())?.0;
-    solver.apply_device(one, 1)?;
+    let n = a.n();
+    solver.apply_device(first(x.view_mut(), n, 1)?)?;
     row["device_bytes"] = json!(free - gpu.memory()?.0);
     let secs = median(|| Ok(solver.factor_mut().refactorize_device(values.view())?))?;
     row["refactor_secs"] = json!(secs);
     row["launches"] = json!(solver.factor().launches());
     for (count, key) in [(1, "solve_secs"), (16, "solve_16_secs")] {
-        let secs = median(|| {
-            let columns = x.view_mut().split_at(count * a.n())?.0;
-            Ok(solver.apply_device(columns, count)?)
-        })?;
+        let secs = median(|| Ok(solver.apply_device(first(x.view_mut(), n, count)?)?))?;
         row[key] = json!(secs);
     }
     Ok(())
+}
+
+/// The first `count` columns of `n` numbers.
+fn first(
+    x: DeviceViewMut<'_, f64>,
+    n: usize,
+    count: u32,
+) -> Result<MatrixViewMut<'_, f64>, GpuError> {
+    MatrixViewMut::new(x, n as u32, count, n)
 }
 
 /// Mixed precision to the backward error of double: a refactorization and a refined solve, data from the host.

@@ -3,6 +3,8 @@
 //! Accesses are 16 bytes wide where addresses and lengths allow it, else one word. Cost: bytes read plus
 //! bytes written, at the memory's speed.
 
+use std::ops::Range;
+
 use super::{Real, blocks, kernels, same, short, too_long};
 use crate::{
     Arg, DevicePtr, DeviceView, DeviceViewMut, Element, Gpu, GpuError, Kernel, Launch, Program,
@@ -119,6 +121,49 @@ impl<'a, T> MatrixView<'a, T> {
             ld,
         })
     }
+
+    /// Rows.
+    #[must_use]
+    pub fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    /// Columns.
+    #[must_use]
+    pub fn columns(&self) -> u32 {
+        self.columns
+    }
+
+    /// Elements from the first entry on, at least to the last.
+    #[must_use]
+    pub fn data(&self) -> DeviceView<'a, T> {
+        self.data
+    }
+
+    /// Whether each column begins where the one before it ends.
+    #[must_use]
+    pub fn is_packed(&self) -> bool {
+        self.ld == u64::from(self.rows)
+    }
+
+    /// The elements of some columns, from the first of the first to the last of the last, with what is between columns.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] for columns beyond the last.
+    pub fn part(&self, columns: Range<u32>) -> Result<DeviceView<'a, T>, GpuError> {
+        let (start, end) = (columns.start, columns.end);
+        if end > self.columns || start > end {
+            let (got, have) = (end.max(start).into(), self.columns.into());
+            return Err(too_long("columns of a matrix", got, have));
+        }
+        if start == end || self.rows == 0 {
+            return self.data.slice(..0);
+        }
+        // Below the length of the data, as `new` checked.
+        let [first, last] = [start, end - 1].map(|j| u64::from(j) * self.ld);
+        let past = last + u64::from(self.rows);
+        self.data.slice(first as usize..past as usize)
+    }
 }
 
 impl<'a, T> MatrixViewMut<'a, T> {
@@ -140,6 +185,37 @@ impl<'a, T> MatrixViewMut<'a, T> {
             columns,
             ld,
         })
+    }
+
+    /// The same matrix, to be read.
+    #[must_use]
+    pub fn view(&self) -> MatrixView<'_, T> {
+        MatrixView {
+            data: self.data.view(),
+            rows: self.rows,
+            columns: self.columns,
+            ld: self.ld,
+        }
+    }
+
+    /// The same matrix, borrowed for a shorter time.
+    #[must_use]
+    pub fn reborrow(&mut self) -> MatrixViewMut<'_, T> {
+        MatrixViewMut {
+            data: self.data.reborrow(),
+            rows: self.rows,
+            columns: self.columns,
+            ld: self.ld,
+        }
+    }
+
+    /// The elements of some columns as of [`MatrixView::part`], to be written.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn part_mut(&mut self, columns: Range<u32>) -> Result<DeviceViewMut<'_, T>, GpuError> {
+        let part = self.view().part(columns)?;
+        Ok(DeviceViewMut::new(part.ptr(), part.len()))
     }
 }
 

@@ -149,16 +149,23 @@ impl<T: DeviceValue> DeviceFactor<T> {
     /// Factorizes values that are on the device already, in the order of the analyzed pattern.
     ///
     /// # Errors
-    /// [`FactorError::Device`] for a wrong number of values, or a failing device; a matrix that is not positive
-    /// definite gives [`FactorError::Pivot`], as its entries are not here to be looked at. Then the factor is stale.
+    /// [`FactorError::Device`] for a wrong number of values, which leaves the factor as it is, or a failing device; a matrix
+    /// that is not positive definite gives [`FactorError::Pivot`], as its entries are not here to be looked at. Then the
+    /// factor is stale. It is never shifted.
     pub fn refactorize_device(&mut self, values: DeviceView<'_, T>) -> Result<(), FactorError> {
         self.lanes.main().copy(values, &mut self.values)?;
         match self.refactorize_in_place()? {
             None => Ok(()),
-            Some((position, pivot)) => Err(FactorError::Pivot {
-                column: self.plan.symbolic().permutation().user(position),
-                pivot,
-            }),
+            Some(bad) => Err(self.refusal(bad)),
+        }
+    }
+
+    /// The error for a pivot of values that are on the device alone.
+    #[must_use]
+    pub fn refusal(&self, (position, pivot): (ElimIdx, f64)) -> FactorError {
+        FactorError::Pivot {
+            column: self.plan.symbolic().permutation().user(position),
+            pivot,
         }
     }
 
@@ -184,6 +191,16 @@ impl<T: DeviceValue> DeviceFactor<T> {
             return Ok(());
         }
         Err(other_pattern(self.plan.symbolic(), pattern))
+    }
+
+    /// The pattern of its matrices.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    /// What it was made with.
+    pub fn options(&self) -> &FactorOptions {
+        &self.options
     }
 
     /// The values that are factorized, in the order of the pattern.

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use tamarack_gpu::{Gpu, GpuError};
+use tamarack_gpu::{DeviceView, Gpu, GpuError};
 use tamarack_numeric::{
     Control, DevicePlan, FactorError, FactorOptions, NotPositiveDefinite, OnNotSpd,
 };
 use tamarack_plan::Precision;
-use tamarack_sparse::SymmetricCsc;
+use tamarack_sparse::{Pattern, SymmetricCsc};
 
-use super::scaled::Rounding;
-use super::solver::{DeviceSolver, Wide};
+use super::here::Wide;
+use super::scaled::{Rounding, Values};
+use super::solver::DeviceSolver;
 use crate::error::{SolveError, check_len};
-use crate::refine::{RefineOptions, RefineReport, RefineWorkspace};
+use crate::refine::{ColumnReport, RefineOptions, RefineReport, RefineWorkspace};
 use crate::residual::ResidualPrecision;
-use crate::solver::{Engine, Form, Solver, solve_refined_here};
+use crate::solver::{Engine, Form, OnDevice, Solver, solve_refined_here};
 
 /// A device that factorizes matrices of one structure.
 #[derive(Debug)]
@@ -47,6 +48,31 @@ impl Device {
         let options = self.plan.options().with_precision(precision);
         Ok(DevicePlan::new(self.plan.symbolic().clone(), &options)?.into())
     }
+
+    /// Takes the memory for factors of matrices with a pattern; there is no factor yet.
+    fn solver(
+        &self,
+        form: Form,
+        pattern: &Arc<Pattern>,
+        options: &FactorOptions,
+    ) -> Result<Box<dyn Solver>, SolveError> {
+        let gpu = &self.gpu;
+        if form == Form::Double {
+            let plan = self.plan(Precision::F64)?;
+            let mut solver = DeviceSolver::<f64>::new(plan, gpu, pattern, options)?;
+            solver.factor.set_profiled(self.profiled);
+            return Ok(Box::new(solver));
+        }
+        let plan = self.plan(Precision::F32)?;
+        let mut solver = DeviceSolver::<f32>::new(plan, gpu, pattern, options)?;
+        solver.factor.set_profiled(self.profiled);
+        // A shift is found on the host.
+        if options.not_spd == OnNotSpd::Fail {
+            let stream = solver.factor.stream();
+            solver.rounding = Rounding::new(gpu, stream, pattern, form == Form::Scaled)?;
+        }
+        Ok(Box::new(solver))
+    }
 }
 
 impl Engine for Device {
@@ -57,24 +83,24 @@ impl Engine for Device {
         options: &FactorOptions,
         control: &Control<'_>,
     ) -> Result<Box<dyn Solver>, SolveError> {
-        let (gpu, pattern) = (&self.gpu, a.pattern());
-        if form == Form::Double {
-            let plan = self.plan(Precision::F64)?;
-            let mut solver = DeviceSolver::<f64>::new(plan, gpu, pattern, options)?;
-            solver.factor.set_profiled(self.profiled);
-            solver.refactorize(a, control)?;
-            return Ok(Box::new(solver));
-        }
-        let plan = self.plan(Precision::F32)?;
-        let mut solver = DeviceSolver::<f32>::new(plan, gpu, pattern, options)?;
-        solver.factor.set_profiled(self.profiled);
-        // A shift is found on the host.
-        if options.not_spd == OnNotSpd::Fail {
-            let stream = solver.factor.stream();
-            solver.rounding = Rounding::new(gpu, stream, a, form == Form::Scaled)?;
-        }
+        let mut solver = self.solver(form, a.pattern(), options)?;
         solver.refactorize(a, control)?;
-        Ok(Box::new(solver))
+        Ok(solver)
+    }
+
+    fn factorize_device(
+        &self,
+        form: Form,
+        pattern: &Arc<Pattern>,
+        values: DeviceView<'_, f64>,
+        options: &FactorOptions,
+    ) -> Result<Box<dyn Solver>, SolveError> {
+        let mut solver = self.solver(form, pattern, options)?;
+        match solver.on_device() {
+            Some(here) => here.refactorize(values)?,
+            None => return Err(SolveError::HOST_FACTOR),
+        }
+        Ok(solver)
     }
 }
 
@@ -110,6 +136,10 @@ impl Solver for DeviceSolver<f64> {
     fn shift(&self) -> Option<f64> {
         self.factor.shift()
     }
+
+    fn on_device(&mut self) -> Option<&mut dyn OnDevice> {
+        Some(self)
+    }
 }
 
 impl Solver for DeviceSolver<f32> {
@@ -121,9 +151,10 @@ impl Solver for DeviceSolver<f32> {
         control.check()?;
         self.factor.check_pattern(a.pattern())?;
         self.renewed();
-        if self.rounding.is_some() {
+        if self.factor.options().not_spd == OnNotSpd::Fail {
             self.refactorize_rounded(a)?;
         } else {
+            self.rounding.outdate();
             self.factor.refactorize(&a.cast())?;
         }
         control.all_done(self.factor.plan().symbolic().stats().flops_stored);
@@ -153,12 +184,17 @@ impl Solver for DeviceSolver<f32> {
     fn shift(&self) -> Option<f64> {
         self.factor.shift()
     }
+
+    fn on_device(&mut self) -> Option<&mut dyn OnDevice> {
+        Some(self)
+    }
 }
 
 impl DeviceSolver<f32> {
     /// Factorizes what the device makes of the values of `a`.
     fn refactorize_rounded(&mut self, a: &SymmetricCsc<f64>) -> Result<(), FactorError> {
-        self.rounding.round(a, &mut self.factor)?;
+        let values = Values::Host(a.values());
+        self.rounding.round(values, &mut self.factor)?;
         match self.factor.refactorize_in_place()? {
             None => Ok(()),
             Some((position, pivot)) => {
@@ -182,13 +218,18 @@ fn refined<T: Wide>(
     check_len("b", b.len(), a.n(), nrhs)?;
     check_len("x", x.len(), a.n(), nrhs)?;
     if options.residual == ResidualPrecision::Double
-        && let Some(columns) = solver.refine_here(a.pattern(), b, x, options)?
+        && let Some(columns) = solver.refine_here(b, x, options)?
     {
-        let good = |c: &crate::ColumnReport| c.componentwise_backward_error <= options.accept;
-        let converged = columns.iter().all(good);
-        return Ok(RefineReport { columns, converged });
+        return Ok(report(columns, options));
     }
     solve_refined_here(solver, a, b, x, nrhs, options, workspace)
+}
+
+/// What became of all columns.
+pub(super) fn report(columns: Vec<ColumnReport>, options: &RefineOptions) -> RefineReport {
+    let good = |c: &ColumnReport| c.componentwise_backward_error <= options.accept;
+    let converged = columns.iter().all(good);
+    RefineReport { columns, converged }
 }
 
 fn of_current<T: Wide>(

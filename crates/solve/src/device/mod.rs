@@ -2,6 +2,8 @@
 //! refinement there. Mixed precision is [`MixedFactor`](crate::MixedFactor)'s, as on the host.
 
 mod engine;
+mod here;
+mod mixed;
 mod refine;
 mod scaled;
 mod solver;

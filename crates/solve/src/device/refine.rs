@@ -4,13 +4,16 @@
 //! rounding unit and a step at least halves it, and the best answer is kept. What comes to the host are five
 //! numbers a step and right-hand side, and the answers.
 
+use std::ops::Range;
+
+use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
 use tamarack_gpu::spmv::{BackwardError, Residuals, Steps};
 use tamarack_gpu::{DeviceBuffer, DeviceView, Gpu, GpuError, Stream};
 use tamarack_numeric::DeviceValue;
 use tamarack_sparse::Pattern;
 
 use super::solver::DeviceSolver;
-use super::vectors::{column, column_mut, matrix, matrix_mut};
+use super::vectors::{column, column_mut, matrix, matrix_mut, pull, push};
 use crate::error::SolveError;
 use crate::refine::{ColumnReport, RefineOptions};
 
@@ -69,20 +72,49 @@ impl Refiner {
         x: &mut [f64],
         options: &RefineOptions,
     ) -> Result<Vec<ColumnReport>, SolveError> {
-        let (n, nrhs) = (self.n, b.len() / self.n);
-        let all = ..b.len();
-        let (stream, vectors) = (solver.factor.stream(), &mut solver.vectors);
-        vectors
-            .way
-            .up(stream, b, self.b.view_mut().split_at(b.len())?.0)?;
-        let (to, _) = vectors.x.view_mut().split_at(b.len())?;
+        let (stream, way) = (solver.factor.stream(), &mut solver.vectors.way);
+        let (to, _) = self.b.view_mut().split_at(b.len())?;
+        way.up(stream, b, to)?;
+        let columns = self.refine(solver, b.len() / self.n, options)?;
+        let (stream, way) = (solver.factor.stream(), &mut solver.vectors.way);
+        way.down(stream, self.x.view().slice(..x.len())?, x)?;
+        Ok(columns)
+    }
+
+    /// The same for some columns of matrices on the device; waits for it.
+    pub fn run_device<T: DeviceValue>(
+        &mut self,
+        solver: &mut DeviceSolver<T>,
+        b: MatrixView<'_, f64>,
+        x: &mut MatrixViewMut<'_, f64>,
+        of: Range<u32>,
+        options: &RefineOptions,
+    ) -> Result<Vec<ColumnReport>, SolveError> {
+        let len = of.len() * self.n;
+        let (to, _) = self.b.view_mut().split_at(len)?;
+        pull(solver.factor.stream(), b, of.clone(), to)?;
+        let columns = self.refine(solver, of.len(), options)?;
+        let stream = solver.factor.stream();
+        push(stream, self.x.view().slice(..len)?, x, of)?;
+        stream.synchronize()?;
+        Ok(columns)
+    }
+
+    /// Solves for the first `nrhs` right-hand sides, and refines.
+    fn refine<T: DeviceValue>(
+        &mut self,
+        solver: &mut DeviceSolver<T>,
+        nrhs: usize,
+        options: &RefineOptions,
+    ) -> Result<Vec<ColumnReport>, SolveError> {
+        let (n, all) = (self.n, ..self.n * nrhs);
+        let (to, _) = solver.vectors.x.view_mut().split_at(all.end)?;
+        let stream = solver.factor.stream();
         stream.copy(self.b.view().slice(all)?, to)?;
         solver.enqueue(nrhs)?;
-        let (to, _) = self.x.view_mut().split_at(b.len())?;
-        solver
-            .factor
-            .stream()
-            .copy(solver.vectors.x.view().slice(all)?, to)?;
+        let (to, _) = self.x.view_mut().split_at(all.end)?;
+        let stream = solver.factor.stream();
+        stream.copy(solver.vectors.x.view().slice(all)?, to)?;
         let mut columns = vec![ColumnReport::default(); nrhs];
         let mut active: Vec<usize> = (0..nrhs).collect();
         for step in 0..=options.max_steps {
@@ -114,10 +146,6 @@ impl Refiner {
             self.step(solver, &kept)?;
             active = kept;
         }
-        let (stream, vectors) = (solver.factor.stream(), &mut solver.vectors);
-        vectors
-            .way
-            .down(stream, self.x.view().slice(..x.len())?, x)?;
         Ok(columns)
     }
 

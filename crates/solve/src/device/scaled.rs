@@ -3,7 +3,7 @@
 use tamarack_gpu::spmv::Scaling;
 use tamarack_gpu::{DeviceBuffer, DeviceView, Gpu, GpuError, Stream};
 use tamarack_numeric::DeviceFactor;
-use tamarack_sparse::SymmetricCsc;
+use tamarack_sparse::Pattern;
 
 use super::vectors::{Way, column_mut};
 
@@ -22,21 +22,27 @@ struct Parts {
     way: Way,
 }
 
+/// Where the values of a matrix are.
+pub(super) enum Values<'a> {
+    Host(&'a [f64]),
+    Device(DeviceView<'a, f64>),
+}
+
 impl Rounding {
-    /// For matrices with the pattern of `a`.
+    /// For matrices with a pattern.
     pub fn new(
         gpu: &Gpu,
         stream: &Stream,
-        a: &SymmetricCsc<f64>,
+        pattern: &Pattern,
         scaled: bool,
     ) -> Result<Self, GpuError> {
-        let pattern = a.pattern();
+        let entries = pattern.row_idx().len();
         Ok(Self(Some(Parts {
             scaling: Scaling::new(gpu, stream, pattern.col_ptr(), pattern.row_idx())?,
             scaled,
             current: false,
-            values: gpu.alloc(a.values().len())?,
-            way: Way::new(gpu, a.values().len())?,
+            values: gpu.alloc(entries)?,
+            way: Way::new(gpu, entries)?,
         })))
     }
 
@@ -45,24 +51,34 @@ impl Rounding {
         self.0.is_some()
     }
 
-    /// Uploads the values of `a`, scales and rounds them into those of `factor`.
+    /// Takes the values of a matrix, and scales and rounds them into those of `factor`.
     pub fn round(
         &mut self,
-        a: &SymmetricCsc<f64>,
+        from: Values<'_>,
         factor: &mut DeviceFactor<f32>,
     ) -> Result<(), GpuError> {
         let Some(parts) = &mut self.0 else {
             return Ok(());
         };
-        parts.current = false;
         let (stream, to) = factor.stream_and_values();
-        parts.way.up(stream, a.values(), parts.values.view_mut())?;
+        parts.current = false;
+        match from {
+            Values::Host(values) => parts.way.up(stream, values, parts.values.view_mut())?,
+            Values::Device(values) => stream.copy(values, &mut parts.values)?,
+        }
         if parts.scaled {
             parts.scaling.fit(stream, parts.values.view())?;
         }
         parts.scaling.round(stream, parts.values.view(), to)?;
         parts.current = true;
         Ok(())
+    }
+
+    /// Another matrix was factorized than the last of [`round`](Self::round).
+    pub fn outdate(&mut self) {
+        if let Some(parts) = &mut self.0 {
+            parts.current = false;
+        }
     }
 
     /// The values of the matrix that was factorized last, if they are here.

@@ -1,24 +1,33 @@
 //! A factor on a device with all that a solve needs there.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tamarack_gpu::dense::SolveOrder;
-use tamarack_gpu::{DeviceView, DeviceViewMut, Gpu, GpuError, Graph};
+use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
+use tamarack_gpu::{Gpu, GpuError, Graph};
 use tamarack_numeric::{
     DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions, Purpose, side_by_side,
 };
 use tamarack_sparse::Pattern;
 
+use super::here::Wide;
 use super::refine::Refiner;
 use super::scaled::Rounding;
 use super::stages::Stage;
-use super::vectors::Vectors;
+use super::vectors::{Vectors, pull, push};
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
 use crate::refine::{ColumnReport, RefineOptions};
 
 /// Most right-hand sides that are on the device at a time.
 const MOST_RHS: usize = 16;
+
+/// Columns `0..columns`, so many at a time.
+fn batches(columns: u32) -> impl Iterator<Item = Range<u32>> {
+    let first = (0..columns).step_by(MOST_RHS);
+    first.map(move |first| first..columns.min(first.saturating_add(MOST_RHS as u32)))
+}
 
 /// A factor on a device, and what substitution with it takes there: lists for each stage, vectors, and a
 /// recorded graph for each number of right-hand sides that was asked for.
@@ -82,33 +91,30 @@ impl<T: DeviceValue> DeviceSolver<T> {
         &mut self.factor
     }
 
-    /// `x ← A⁻¹ x` for `nrhs` columns on the device, `n × nrhs`, column-major, user order; waits for it.
+    /// `x ← A⁻¹ x` on the device, `n × nrhs`, user order; waits for it.
     ///
     /// # Errors
-    /// [`SolveError::Length`], [`SolveError::Stale`], or a failing device.
-    pub fn apply_device(
-        &mut self,
-        mut x: DeviceViewMut<'_, f64>,
-        nrhs: usize,
-    ) -> Result<(), SolveError> {
+    /// [`SolveError::Length`] for other rows than n, [`SolveError::Stale`], or a failing device.
+    pub fn apply_device(&mut self, mut x: MatrixViewMut<'_, f64>) -> Result<(), SolveError> {
         let n = self.n();
-        check_len("x", x.len(), n, nrhs)?;
-        for first in (0..nrhs).step_by(MOST_RHS) {
-            let count = MOST_RHS.min(nrhs - first);
+        check_len("x", x.view().rows() as usize, n, 1)?;
+        if n == 0 {
+            return Ok(());
+        }
+        for columns in batches(x.view().columns()) {
+            let count = columns.len();
             self.make_room(count)?;
-            let columns = first * n..(first + count) * n;
             let (mine, _) = self.vectors.x.view_mut().split_at(count * n)?;
-            let from = x.view().slice(columns.clone())?;
-            self.factor.stream().copy(from, mine)?;
+            pull(self.factor.stream(), x.view(), columns.clone(), mine)?;
             self.enqueue(count)?;
             let mine = self.vectors.x.view().slice(..count * n)?;
-            self.factor.stream().copy(mine, x.slice_mut(columns)?)?;
+            push(self.factor.stream(), mine, &mut x, columns)?;
         }
         Ok(self.factor.stream().synchronize()?)
     }
 
     /// Order of the matrix.
-    fn n(&self) -> usize {
+    pub(super) fn n(&self) -> usize {
         self.factor.plan().symbolic().n()
     }
 
@@ -161,7 +167,6 @@ impl<T: DeviceValue> DeviceSolver<T> {
     /// Solves and refines, all on the device; `None` where the matrix in double precision is not there.
     pub(super) fn refine_here(
         &mut self,
-        pattern: &Pattern,
         b: &[f64],
         x: &mut [f64],
         options: &RefineOptions,
@@ -170,24 +175,9 @@ impl<T: DeviceValue> DeviceSolver<T> {
         T: Wide,
     {
         let (n, nrhs) = (self.n(), b.len() / self.n().max(1));
-        let most = nrhs.min(MOST_RHS);
-        if T::wide(&self.factor, &self.rounding).is_none() || most == 0 {
+        let Some(mut refiner) = self.take_refiner(nrhs)? else {
             return Ok(None);
-        }
-        self.make_room(most)?;
-        let mut refiner = match self.refiner.take() {
-            Some(refiner) if refiner.most >= most => refiner,
-            _ => {
-                self.refreshed = false;
-                Refiner::new(self.factor.gpu(), self.factor.stream(), pattern, most)?
-            }
         };
-        if !self.refreshed
-            && let Some(values) = T::wide(&self.factor, &self.rounding)
-        {
-            refiner.refresh(self.factor.stream(), values)?;
-            self.refreshed = true;
-        }
         let mut columns = Vec::with_capacity(nrhs);
         let chunks = b.chunks(n * MOST_RHS).zip(x.chunks_mut(n * MOST_RHS));
         let done = chunks
@@ -199,6 +189,60 @@ impl<T: DeviceValue> DeviceSolver<T> {
         self.refiner = Some(refiner);
         done?;
         Ok(Some(columns))
+    }
+
+    /// The same of vectors that are on the device, of equal shapes.
+    pub(super) fn refine_device(
+        &mut self,
+        b: MatrixView<'_, f64>,
+        mut x: MatrixViewMut<'_, f64>,
+        options: &RefineOptions,
+    ) -> Result<Option<Vec<ColumnReport>>, SolveError>
+    where
+        T: Wide,
+    {
+        let nrhs = b.columns() as usize;
+        let Some(mut refiner) = self.take_refiner(nrhs)? else {
+            return Ok(None);
+        };
+        let mut columns = Vec::with_capacity(nrhs);
+        let done = batches(b.columns())
+            .map(|of| refiner.run_device(self, b, &mut x, of, options))
+            .try_for_each(|of| {
+                columns.extend(of?);
+                Ok::<(), SolveError>(())
+            });
+        self.refiner = Some(refiner);
+        done?;
+        Ok(Some(columns))
+    }
+
+    /// The refiner with the matrix that was factorized last, and room for as many of `nrhs` right-hand sides as are
+    /// refined at a time; `None` where the matrix in double precision is not on the device, or there are none.
+    fn take_refiner(&mut self, nrhs: usize) -> Result<Option<Refiner>, SolveError>
+    where
+        T: Wide,
+    {
+        let most = nrhs.min(MOST_RHS);
+        if T::wide(&self.factor, &self.rounding).is_none() || most == 0 || self.n() == 0 {
+            return Ok(None);
+        }
+        self.make_room(most)?;
+        let mut refiner = match self.refiner.take() {
+            Some(refiner) if refiner.most >= most => refiner,
+            _ => {
+                self.refreshed = false;
+                let factor = &self.factor;
+                Refiner::new(factor.gpu(), factor.stream(), factor.pattern(), most)?
+            }
+        };
+        if !self.refreshed
+            && let Some(values) = T::wide(&self.factor, &self.rounding)
+        {
+            refiner.refresh(self.factor.stream(), values)?;
+            self.refreshed = true;
+        }
+        Ok(Some(refiner))
     }
 
     /// Solves for at most [`MOST_RHS`] columns.
@@ -255,28 +299,6 @@ fn room<T: DeviceValue>(
     let mail = stages.iter().map(Stage::mail_rows).max().unwrap_or(0);
     let n = factor.plan().symbolic().n();
     Vectors::new(factor.gpu(), factor.stream(), n, updates, mail, most)
-}
-
-/// A precision of factors on a device.
-pub(super) trait Wide: DeviceValue {
-    /// The values of the matrix in double precision, where they are on the device.
-    #[doc(hidden)]
-    fn wide<'a>(
-        factor: &'a DeviceFactor<Self>,
-        rounding: &'a Rounding,
-    ) -> Option<DeviceView<'a, f64>>;
-}
-
-impl Wide for f64 {
-    fn wide<'a>(factor: &'a DeviceFactor<f64>, _: &'a Rounding) -> Option<DeviceView<'a, f64>> {
-        factor.shift().is_none().then(|| factor.values())
-    }
-}
-
-impl Wide for f32 {
-    fn wide<'a>(_: &'a DeviceFactor<f32>, rounding: &'a Rounding) -> Option<DeviceView<'a, f64>> {
-        rounding.values()
-    }
 }
 
 impl<T: DeviceValue> Inverse for DeviceSolver<T> {

@@ -1,5 +1,7 @@
 //! Right-hand sides and answers on the device.
 
+use std::ops::Range;
+
 use tamarack_gpu::dense::SolveSpace;
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
 use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, PinnedBuffer, Stream};
@@ -107,4 +109,38 @@ pub(super) fn column_mut(
     c: usize,
 ) -> Result<DeviceViewMut<'_, f64>, GpuError> {
     Ok(of.view_mut().split_at(c * n)?.1.split_at(n)?.0)
+}
+
+/// Enqueues a copy of some columns of a matrix, one behind the other.
+pub(super) fn pull(
+    stream: &Stream,
+    from: MatrixView<'_, f64>,
+    columns: Range<u32>,
+    mut to: DeviceViewMut<'_, f64>,
+) -> Result<(), GpuError> {
+    if from.is_packed() {
+        return stream.copy(from.part(columns)?, to);
+    }
+    let n = from.rows() as usize;
+    (0..).zip(columns).try_for_each(|(k, c)| {
+        let to = to.slice_mut(k * n..(k + 1) * n)?;
+        stream.copy(from.part(c..c + 1)?, to)
+    })
+}
+
+/// Enqueues a copy of columns that stand one behind the other to some of a matrix.
+pub(super) fn push(
+    stream: &Stream,
+    from: DeviceView<'_, f64>,
+    to: &mut MatrixViewMut<'_, f64>,
+    columns: Range<u32>,
+) -> Result<(), GpuError> {
+    if to.view().is_packed() {
+        return stream.copy(from, to.part_mut(columns)?);
+    }
+    let n = to.view().rows() as usize;
+    (0..).zip(columns).try_for_each(|(k, c)| {
+        let from = from.slice(k * n..(k + 1) * n)?;
+        stream.copy(from, to.part_mut(c..c + 1)?)
+    })
 }

@@ -1,5 +1,6 @@
 use super::{Random, device, lengths, poisoned};
 use crate::primitives::{Copies, MatrixView, MatrixViewMut, Real, Transpose};
+use crate::{DevicePtr, DeviceViewMut};
 
 /// Guard elements before and after what an operation may write, at an odd offset when `shift` is 1.
 const GUARD: usize = 4;
@@ -200,4 +201,25 @@ fn gather_and_scatter_are_inverse_and_stay_inside() {
         let poison = got.iter().filter(|v| v.to_bits() == u64::MAX).count();
         assert_eq!(poison, missing);
     }
+}
+
+#[test]
+fn parts_of_matrices_lie_where_their_columns_do() {
+    // Addresses alone: nothing is read.
+    let of = |len| DeviceViewMut::<f64>::new(DevicePtr::from_address(256), len);
+    let mut matrix = MatrixViewMut::new(of(27), 7, 3, 10).unwrap();
+    assert!(!matrix.view().is_packed());
+    let part = matrix.view().part(1..3).unwrap();
+    assert_eq!((part.ptr().address(), part.len()), (256 + 80, 17));
+    let part = matrix.part_mut(2..3).unwrap();
+    assert_eq!((part.ptr().address(), part.len()), (256 + 160, 7));
+    assert!(matrix.view().part(3..3).unwrap().is_empty());
+    assert!(matrix.part_mut(2..4).is_err());
+    #[allow(clippy::reversed_empty_ranges)]
+    let reversed = matrix.view().part(2..1);
+    assert!(reversed.is_err());
+    let mut packed = MatrixViewMut::new(of(21), 7, 3, 7).unwrap();
+    assert!(packed.view().is_packed());
+    assert_eq!(packed.part_mut(0..3).unwrap().len(), 21);
+    assert!(MatrixViewMut::new(of(26), 7, 3, 10).is_err());
 }

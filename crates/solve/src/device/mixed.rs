@@ -1,0 +1,136 @@
+//! Mixed precision for a matrix and vectors that are on the device already.
+//!
+//! Two of the three means of [`MixedFactor`]: refinement, and where it does not suffice a factor in double precision of
+//! the values on the device. Conjugate gradients run on the host, and are left out.
+
+use std::sync::Arc;
+
+use tamarack_gpu::DeviceView;
+use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
+use tamarack_numeric::{FactorError, FactorOptions};
+use tamarack_sparse::Pattern;
+
+use crate::error::SolveError;
+use crate::mixed::{MixedFactor, MixedReport, Outcome, STRICT, good, patient};
+use crate::refine::{RefineOptions, RefineReport, RefineWorkspace};
+use crate::solver::{Engine, Form, OnDevice, Solver};
+
+impl MixedFactor {
+    /// Factorizes values that are on the engine's device, in the order of `pattern`.
+    ///
+    /// # Errors
+    /// As [`Engine::factorize_device`] in double precision.
+    pub fn factorize_device(
+        engine: Box<dyn Engine>,
+        pattern: &Arc<Pattern>,
+        values: DeviceView<'_, f64>,
+        options: &FactorOptions,
+    ) -> Result<Self, SolveError> {
+        let mut mixed = Self {
+            engine,
+            pattern: pattern.clone(),
+            options: *options,
+            single: None,
+            double: None,
+            refine: RefineWorkspace::default(),
+        };
+        match mixed
+            .engine
+            .factorize_device(Form::Scaled, pattern, values, &STRICT)
+        {
+            Ok(single) => mixed.single = Some(single),
+            // What single precision cannot factorize, double precision may.
+            Err(SolveError::Factor(FactorError::Pivot { .. })) => mixed.double_of(values)?,
+            Err(error) => return Err(error),
+        }
+        Ok(mixed)
+    }
+
+    /// Factorizes other values of the same pattern that are on the device.
+    ///
+    /// # Errors
+    /// As [`OnDevice::refactorize`] in double precision.
+    pub fn refactorize_device(&mut self, values: DeviceView<'_, f64>) -> Result<(), SolveError> {
+        if let Some(single) = &mut self.single {
+            match here(single)?.refactorize(values) {
+                Ok(()) => {
+                    self.double = None;
+                    return Ok(());
+                }
+                Err(SolveError::Factor(FactorError::Pivot { .. })) => {}
+                Err(error) => {
+                    if !matches!(error, SolveError::Values { .. }) {
+                        self.double = None;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        // Out of reach until it is right again, whatever happens.
+        let Some(mut factor) = self.double.take() else {
+            return self.double_of(values);
+        };
+        let done = here(&mut factor)?.refactorize(values);
+        if matches!(done, Ok(()) | Err(SolveError::Values { .. })) {
+            self.double = Some(factor);
+        }
+        done
+    }
+
+    fn double_of(&mut self, values: DeviceView<'_, f64>) -> Result<(), SolveError> {
+        let (pattern, options) = (&self.pattern, &self.options);
+        let engine = &self.engine;
+        self.double = Some(engine.factorize_device(Form::Double, pattern, values, options)?);
+        Ok(())
+    }
+
+    /// Solves `A x = b` on the device, both `n × nrhs`, user order, for the matrix that was factorized, to the accuracy of a
+    /// factor in double precision. May factorize in double precision.
+    ///
+    /// # Errors
+    /// As [`OnDevice::solve_refined`], and those of a factorization.
+    pub fn solve_refined_device(
+        &mut self,
+        b: MatrixView<'_, f64>,
+        mut x: MatrixViewMut<'_, f64>,
+        options: &RefineOptions,
+    ) -> Result<MixedReport, SolveError> {
+        let report = |refine: RefineReport, outcome| MixedReport { refine, outcome };
+        if self.double.is_none() {
+            let Some(single) = &mut self.single else {
+                return Err(SolveError::Stale);
+            };
+            let single = here(single)?;
+            let refined = single.solve_refined(b, x.reborrow(), &patient(options))?;
+            if options.max_steps == 0 || good(&refined) {
+                return Ok(report(refined, Outcome::Refined));
+            }
+            let Some(values) = single.values() else {
+                return Err(SolveError::Stale);
+            };
+            let (pattern, engine) = (&self.pattern, &self.engine);
+            let made = engine.factorize_device(Form::Double, pattern, values, &self.options)?;
+            self.double = Some(made);
+        }
+        let Some(factor) = &mut self.double else {
+            return Err(SolveError::Stale);
+        };
+        let refined = here(factor)?.solve_refined(b, x, options)?;
+        Ok(report(refined, Outcome::Double))
+    }
+
+    /// The factor that is in use, for data on the device; `None` where it is on the host.
+    ///
+    /// # Errors
+    /// [`SolveError::Stale`], [`SolveError::OnHost`].
+    pub fn on_device(&mut self) -> Result<&mut dyn OnDevice, SolveError> {
+        match (&mut self.double, &mut self.single) {
+            (Some(factor), _) | (None, Some(factor)) => here(factor),
+            (None, None) => Err(SolveError::Stale),
+        }
+    }
+}
+
+fn here(factor: &mut Box<dyn Solver>) -> Result<&mut dyn OnDevice, SolveError> {
+    factor.on_device().ok_or(SolveError::HOST_FACTOR)
+}

@@ -1,0 +1,493 @@
+//! Matrices, right-hand sides and solutions that are on a GPU already: the bits of the path through host memory, and
+//! errors for what is somewhere else. Skipped visibly without a GPU.
+
+use tamarack::{
+    Analysis, Device, DeviceBuffer, DeviceMatrix, DeviceMatrixMut, DeviceStream, DeviceView,
+    DeviceViewMut, Duplicates, Error, ErrorKind, Factor, Gpu, OnNotSpd, Options, Outcome,
+    Precision, ResidualPrecision, SymmetricCsc, Triplets, models::Model,
+};
+
+const ALL: [Precision; 3] = [Precision::F64, Precision::F32, Precision::Mixed];
+
+fn model(name: &str) -> SymmetricCsc<f64> {
+    name.parse::<Model>().unwrap().generate().unwrap()
+}
+
+fn options() -> Option<(Options, &'static Gpu)> {
+    let gpu = tamarack_gpu::testing::gpu()?;
+    let mut options = Options::default();
+    options.device = Device::Gpu(0);
+    options.gpu.cache = Some(std::env::temp_dir().join("tamarack-gpu-tests"));
+    Some((options, gpu))
+}
+
+fn right_sides(n: usize, count: usize) -> Vec<f64> {
+    (0..n * count)
+        .map(|i| ((i * 37 % 101) as f64 - 50.5) / 7.0)
+        .collect()
+}
+
+/// The same pattern, other values.
+fn changed(a: &SymmetricCsc<f64>) -> SymmetricCsc<f64> {
+    let mut a = a.clone();
+    for (k, value) in a.values_mut().iter_mut().enumerate() {
+        *value *= 2.0 + (k % 5) as f64 * 1e-3;
+    }
+    a
+}
+
+fn usage<T>(result: Result<T, Error>) -> String {
+    match result {
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+            error.to_string()
+        }
+        Ok(_) => panic!("no error"),
+    }
+}
+
+/// Columns on a device, a leading dimension apart, with NaN between them.
+struct Columns {
+    n: usize,
+    count: usize,
+    ld: usize,
+    buffer: DeviceBuffer<f64>,
+}
+
+impl Columns {
+    fn new(gpu: &Gpu, stream: &DeviceStream, columns: &[f64], n: usize, ld: usize) -> Self {
+        let mut spread = Vec::new();
+        for column in columns.chunks(n) {
+            spread.extend_from_slice(column);
+            spread.resize(spread.len() + ld - n, f64::NAN);
+        }
+        Self {
+            n,
+            count: columns.len() / n,
+            ld,
+            buffer: stream.to_device(gpu, &spread).unwrap(),
+        }
+    }
+
+    fn view(&self) -> DeviceMatrix<'_, f64> {
+        let (n, count) = (self.n as u32, self.count as u32);
+        DeviceMatrix::new(&self.buffer, n, count, self.ld).unwrap()
+    }
+
+    fn view_mut(&mut self) -> DeviceMatrixMut<'_, f64> {
+        let (n, count) = (self.n as u32, self.count as u32);
+        DeviceMatrixMut::new(&mut self.buffer, n, count, self.ld).unwrap()
+    }
+
+    /// The columns; what is between them must be as it was.
+    fn get(&self, stream: &DeviceStream) -> Vec<f64> {
+        let all = stream.to_host(&self.buffer).unwrap();
+        let mut columns = Vec::new();
+        for column in all.chunks(self.ld) {
+            let (column, gap) = column.split_at(self.n);
+            columns.extend_from_slice(column);
+            assert!(gap.iter().all(|x| x.is_nan()), "a gap was written");
+        }
+        columns
+    }
+}
+
+#[test]
+fn the_bits_are_those_of_the_way_through_the_host() {
+    let Some((mut options, gpu)) = options() else {
+        return;
+    };
+    let stream = gpu.stream().unwrap();
+    let mut compared = 0;
+    for name in ["p2d5_60", "p3d7_17", "el3d_6", "circuit_3000"] {
+        let first = model(name);
+        let second = changed(&first);
+        let n = first.n();
+        for precision in ALL {
+            options.precision = precision;
+            let analysis = Analysis::new(first.pattern(), &options).unwrap();
+            let values = stream.to_device(gpu, first.values()).unwrap();
+            let mut host = analysis.factorize(&first).unwrap();
+            let mut device = analysis.factorize_device(values.view()).unwrap();
+            assert_eq!(device.gpu().map(|gpu| gpu.info().index), Some(0));
+            for a in [&first, &second, &first] {
+                let values = stream.to_device(gpu, a.values()).unwrap();
+                host.refactorize(a).unwrap();
+                device.refactorize_device(values.view()).unwrap();
+                drop(values); // nothing of it is needed any more
+                for (count, ld) in [(1, n), (3, n + 5), (16, n), (19, n + 1), (33, n)] {
+                    let what = format!("{name} {precision} {count}");
+                    let b = right_sides(n, count);
+                    let mut want = b.clone();
+                    host.solve(&mut want).unwrap();
+                    let mut x = Columns::new(gpu, &stream, &b, n, ld);
+                    device.solve_device(x.view_mut()).unwrap();
+                    assert!(x.get(&stream) == want, "{what}: solve");
+
+                    want.copy_from_slice(&b);
+                    let expected = host.solve_refined(a, &mut want).unwrap();
+                    let right = Columns::new(gpu, &stream, &b, n, n + 2);
+                    let report = device
+                        .solve_refined_device(right.view(), x.view_mut())
+                        .unwrap();
+                    if expected.outcome != Outcome::Refined {
+                        break; // the next means differ
+                    }
+                    compared += 1;
+                    assert!(x.get(&stream) == want, "{what}: refined");
+                    assert_eq!(report, expected, "{what}");
+                    assert!(right.get(&stream) == b, "{what}: b has changed");
+                }
+            }
+            host.refactorize(&first).unwrap();
+            let values = stream.to_device(gpu, first.values()).unwrap();
+            device.refactorize_device(values.view()).unwrap();
+            let determinants = [host, device].map(|factor| factor.log_determinant().unwrap());
+            assert_eq!(determinants[0], determinants[1], "{name} {precision}");
+        }
+    }
+    assert!(compared > 100, "{compared}");
+}
+
+#[test]
+fn host_and_device_may_take_turns() {
+    let Some((mut options, gpu)) = options() else {
+        return;
+    };
+    let stream = gpu.stream().unwrap();
+    let first = model("p3d7_9");
+    let second = changed(&first);
+    let b = right_sides(first.n(), 1);
+    for (precision, on_not_spd) in ALL
+        .into_iter()
+        .flat_map(|p| [OnNotSpd::Fail, OnNotSpd::Shift].map(|s| (p, s)))
+    {
+        options.precision = precision;
+        options.on_not_spd = on_not_spd;
+        let analysis = Analysis::new(first.pattern(), &options).unwrap();
+        let answer = |factor: &mut Factor, a: &SymmetricCsc<f64>| {
+            let mut x = b.clone();
+            factor.solve_refined(a, &mut x).unwrap();
+            x
+        };
+        let mut factor = analysis.factorize(&first).unwrap();
+        let of_first = answer(&mut factor, &first);
+        let values = stream.to_device(gpu, second.values()).unwrap();
+        factor.refactorize_device(values.view()).unwrap();
+        let of_second = answer(&mut factor, &second);
+        let right = Columns::new(gpu, &stream, &b, first.n(), first.n());
+        let mut x = Columns::new(gpu, &stream, &b, first.n(), first.n());
+        factor
+            .solve_refined_device(right.view(), x.view_mut())
+            .unwrap();
+        assert!(x.get(&stream) == of_second, "{precision} {on_not_spd:?}");
+        factor.refactorize(&first).unwrap();
+        assert!(
+            answer(&mut factor, &first) == of_first,
+            "{precision} {on_not_spd:?}"
+        );
+    }
+}
+
+#[test]
+fn pointers_of_others_are_waited_for() {
+    let Some((options, gpu)) = options() else {
+        return;
+    };
+    let current = || tamarack_gpu::testing::current_context().unwrap();
+    let before = current();
+    let a = model("p3d7_17");
+    let analysis = Analysis::new(a.pattern(), &options).unwrap();
+    let mut factor = analysis.factorize(&a).unwrap();
+    let (n, b) = (a.n(), right_sides(a.n(), 1));
+    let mut want = b.clone();
+    factor.solve(&mut want).unwrap();
+
+    // What another library has: addresses, a stream, and work on it that is not done.
+    let theirs = gpu.stream().unwrap();
+    let mut large = gpu.alloc::<u8>(1 << 25).unwrap();
+    let good = theirs.to_device(gpu, a.values()).unwrap();
+    let mut values = gpu.alloc::<f64>(a.values().len()).unwrap();
+    let right = theirs.to_device(gpu, &b).unwrap();
+    let mut x = gpu.alloc::<f64>(n).unwrap();
+    theirs.fill_bytes(&mut values, 0xFF).unwrap();
+    theirs.fill_bytes(&mut x, 0xFF).unwrap();
+    theirs.synchronize().unwrap();
+    let busy = |large: &mut DeviceBuffer<u8>| {
+        (0..500).for_each(|_| theirs.fill_bytes(&mut *large, 0).unwrap());
+    };
+    let (values_at, x_at) = (values.ptr().address(), x.ptr().address());
+    busy(&mut large);
+    theirs.copy(&good, &mut values).unwrap();
+    // SAFETY: the buffers are alive; the stream is waited for before they are read, and is alive as well.
+    unsafe {
+        let values = DeviceView::from_raw(gpu, values_at, a.values().len()).unwrap();
+        factor.wait_for(theirs.raw_handle()).unwrap();
+        factor.refactorize_device(values).unwrap();
+    }
+    busy(&mut large);
+    theirs.copy(&right, &mut x).unwrap();
+    // SAFETY: as above.
+    unsafe {
+        let x = DeviceViewMut::from_raw(gpu, x_at, n).unwrap();
+        let x = DeviceMatrixMut::new(x, n as u32, 1, n).unwrap();
+        factor.wait_for(theirs.raw_handle()).unwrap();
+        factor.solve_device(x).unwrap();
+    }
+    assert!(theirs.to_host(&x).unwrap() == want);
+    assert_eq!(current(), before);
+}
+
+#[test]
+fn what_does_not_fit_is_an_error_and_changes_nothing() {
+    let Some((mut options, gpu)) = options() else {
+        return;
+    };
+    let stream = gpu.stream().unwrap();
+    let a = model("p3d7_9");
+    let (n, b) = (a.n(), right_sides(a.n(), 2));
+    let values = stream.to_device(gpu, a.values()).unwrap();
+    let short = values.view().slice(1..).unwrap();
+    for precision in ALL {
+        options.precision = precision;
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        assert!(usage(analysis.factorize_device(short)).contains("entries"));
+        let mut factor = analysis.factorize(&a).unwrap();
+        let mut want = b.clone();
+        factor.solve(&mut want).unwrap();
+        assert!(usage(factor.refactorize_device(short)).contains("entries"));
+        let empty = values.view().slice(..0).unwrap();
+        usage(factor.refactorize_device(empty));
+
+        let mut x = Columns::new(gpu, &stream, &b, n, n);
+        let mut flat = Columns::new(gpu, &stream, &b, 2 * n, 2 * n);
+        usage(factor.solve_device(flat.view_mut()));
+        usage(factor.solve_refined_device(flat.view(), x.view_mut()));
+        usage(factor.solve_refined_device(x.view(), flat.view_mut()));
+        let one = Columns::new(gpu, &stream, &b[..n], n, n);
+        usage(factor.solve_refined_device(one.view(), x.view_mut()));
+        assert!(DeviceMatrixMut::new(&mut x.buffer, n as u32, 3, n).is_err());
+
+        factor.solve_device(x.view_mut()).unwrap();
+        assert!(x.get(&stream) == want, "{precision}");
+        if let Ok(other) = Gpu::open(1) {
+            let there = other.stream().unwrap();
+            let values = there.to_device(&other, a.values()).unwrap();
+            let error = usage(factor.refactorize_device(values.view()));
+            assert!(error.contains("device 1"), "{error}");
+            let mut x = Columns::new(&other, &there, &b, n, n);
+            usage(factor.solve_device(x.view_mut()));
+        } else {
+            eprintln!("skipped in part: there is one GPU");
+        }
+    }
+    // SAFETY: an address on the host is refused.
+    let view = unsafe { DeviceView::<f64>::from_raw(gpu, b.as_ptr() as u64, b.len()) };
+    usage(view.map_err(Error::from));
+
+    options.device = Device::Cpu;
+    options.precision = Precision::F64;
+    let analysis = Analysis::new(a.pattern(), &options).unwrap();
+    assert!(analysis.gpu().is_none());
+    assert!(usage(analysis.factorize_device(values.view())).contains("on the host"));
+    let mut factor = analysis.factorize(&a).unwrap();
+    usage(factor.refactorize_device(values.view()));
+    let mut x = Columns::new(gpu, &stream, &b, n, n);
+    usage(factor.solve_device(x.view_mut()));
+    // SAFETY: the stream is alive.
+    usage(unsafe { factor.wait_for(stream.raw_handle()) });
+}
+
+#[test]
+fn what_is_not_positive_definite_is_refused_for_a_column() {
+    let Some((mut options, gpu)) = options() else {
+        return;
+    };
+    let stream = gpu.stream().unwrap();
+    let a = model("el3d_6");
+    let mut bad = a.clone();
+    let column = a.n() / 3;
+    bad.values_mut()[a.pattern().col_ptr()[column] as usize] = -2.5;
+    let good_values = stream.to_device(gpu, a.values()).unwrap();
+    let bad_values = stream.to_device(gpu, bad.values()).unwrap();
+    let mut x = Columns::new(gpu, &stream, &right_sides(a.n(), 1), a.n(), a.n());
+    for precision in ALL {
+        options.precision = precision;
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let mut factor = analysis.factorize_device(good_values.view()).unwrap();
+        let error = factor.refactorize_device(bad_values.view()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotPositiveDefinite, "{error}");
+        assert!(
+            error.to_string().contains(&format!("column {column}")),
+            "{error}"
+        );
+        assert!(usage(factor.solve_device(x.view_mut())).contains("stale"));
+        let error = analysis.factorize_device(bad_values.view()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotPositiveDefinite, "{error}");
+        factor.refactorize_device(good_values.view()).unwrap();
+        factor.solve_device(x.view_mut()).unwrap();
+    }
+}
+
+/// Hilbert's matrix: singular in single precision.
+fn hilbert(n: u32) -> SymmetricCsc<f64> {
+    let mut t = Triplets::new(n as usize).unwrap();
+    for j in 0..n {
+        for i in j..n {
+            t.push(i, j, 1.0 / f64::from(i + j + 1)).unwrap();
+        }
+    }
+    t.into_symmetric(Duplicates::Sum).unwrap()
+}
+
+/// Springs in a row, one end held: single precision factorizes it, and from some length on refinement does not suffice.
+fn chain(n: u32) -> SymmetricCsc<f64> {
+    let mut t = Triplets::new(n as usize).unwrap();
+    for i in 0..n {
+        let spring = if i % 3 == 0 { 10.0 } else { 1.0 };
+        t.push(i, i, spring).unwrap();
+        if i > 0 {
+            t.push(i - 1, i - 1, spring).unwrap();
+            t.push(i, i - 1, -spring).unwrap();
+        }
+    }
+    t.into_symmetric(Duplicates::Sum).unwrap()
+}
+
+#[test]
+fn mixed_goes_over_to_double_precision_on_the_device() {
+    let Some((mut options, gpu)) = options() else {
+        return;
+    };
+    let stream = gpu.stream().unwrap();
+    options.precision = Precision::Mixed;
+    let mut doubled = Vec::new();
+    let matrices = [
+        hilbert(11),
+        chain(8000),
+        chain(16000),
+        chain(48000),
+        chain(200_000),
+    ];
+    for a in matrices {
+        let n = a.n();
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let values = stream.to_device(gpu, a.values()).unwrap();
+        let mut factor = analysis.factorize_device(values.view()).unwrap();
+        let b = right_sides(n, 2);
+        let right = Columns::new(gpu, &stream, &b, n, n);
+        let mut x = Columns::new(gpu, &stream, &b, n, n);
+        for round in 0..2 {
+            let report = factor
+                .solve_refined_device(right.view(), x.view_mut())
+                .unwrap();
+            let error = report.componentwise_backward_error();
+            assert!(error < 1e-14, "{n}: {error:e}");
+            doubled.push((report.outcome, n));
+            if round == 0 {
+                factor.refactorize_device(values.view()).unwrap();
+            }
+        }
+    }
+    assert_eq!(doubled[0], (Outcome::Double, 11));
+    assert_eq!(doubled[1], (Outcome::Double, 11));
+    let stagnated = |(outcome, n): &(Outcome, usize)| *n > 11 && *outcome == Outcome::Double;
+    assert!(doubled.iter().any(stagnated), "{doubled:?}");
+}
+
+#[test]
+fn what_is_on_the_host_alone_is_said() {
+    let Some((mut options, gpu)) = options() else {
+        return;
+    };
+    let stream = gpu.stream().unwrap();
+    let mut a = model("p2d5_30");
+    let at = a.pattern().col_ptr()[7] as usize;
+    a.values_mut()[at] = -1.0;
+    let b = right_sides(a.n(), 1);
+    let right = Columns::new(gpu, &stream, &b, a.n(), a.n());
+    let mut x = Columns::new(gpu, &stream, &b, a.n(), a.n());
+    options.on_not_spd = OnNotSpd::Shift;
+    for precision in ALL {
+        options.precision = precision;
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let mut factor = analysis.factorize(&a).unwrap();
+        assert!(factor.shift().is_some());
+        let refined = factor.solve_refined_device(right.view(), x.view_mut());
+        assert!(usage(refined).contains("solve_refined"));
+        factor.solve_device(x.view_mut()).unwrap();
+    }
+    let a = model("p2d5_30");
+    options.precision = Precision::F64;
+    options.refine.residual = ResidualPrecision::Quad;
+    let analysis = Analysis::new(a.pattern(), &options).unwrap();
+    let mut factor = analysis.factorize(&a).unwrap();
+    let refined = factor.solve_refined_device(right.view(), x.view_mut());
+    assert!(usage(refined).contains("solve_refined"));
+}
+
+#[test]
+fn matrices_of_no_rows_and_no_columns() {
+    let Some((options, gpu)) = options() else {
+        return;
+    };
+    let stream = gpu.stream().unwrap();
+    for n in [0_usize, 1] {
+        let ptr: Vec<u32> = (0..=n as u32).collect();
+        let rows: Vec<u32> = (0..n as u32).collect();
+        let a = SymmetricCsc::lower(n, &ptr, &rows, &vec![4.0; n]).unwrap();
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let values = stream.to_device(gpu, a.values()).unwrap();
+        let mut factor = analysis.factorize_device(values.view()).unwrap();
+        for columns in [0_u32, 1, 2] {
+            let b = stream
+                .to_device(gpu, &vec![8.0; n * columns as usize])
+                .unwrap();
+            let mut x = stream
+                .to_device(gpu, &vec![8.0; n * columns as usize])
+                .unwrap();
+            let ld = n.max(1);
+            let whole = DeviceMatrixMut::new(&mut x, n as u32, columns, ld).unwrap();
+            factor.solve_device(whole).unwrap();
+            assert!(stream.to_host(&x).unwrap().iter().all(|&x| x == 2.0));
+            let b = DeviceMatrix::new(&b, n as u32, columns, ld).unwrap();
+            let whole = DeviceMatrixMut::new(&mut x, n as u32, columns, ld).unwrap();
+            let report = factor.solve_refined_device(b, whole).unwrap();
+            assert!(report.refine.converged);
+            assert!(stream.to_host(&x).unwrap().iter().all(|&x| x == 2.0));
+        }
+    }
+}
+
+#[test]
+fn cycles_on_the_device_take_no_memory() {
+    let Some((mut options, gpu)) = options() else {
+        return;
+    };
+    let stream = gpu.stream().unwrap();
+    let a = model("el3d_6");
+    let values = stream.to_device(gpu, a.values()).unwrap();
+    let right = Columns::new(gpu, &stream, &right_sides(a.n(), 1), a.n(), a.n());
+    let mut x = Columns::new(gpu, &stream, &right_sides(a.n(), 1), a.n(), a.n());
+    for precision in [Precision::F64, Precision::Mixed] {
+        options.precision = precision;
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let mut factor = analysis.factorize_device(values.view()).unwrap();
+        let (mut first, mut free) = (Vec::new(), 0);
+        for cycle in 0..300 {
+            factor.refactorize_device(values.view()).unwrap();
+            factor
+                .solve_refined_device(right.view(), x.view_mut())
+                .unwrap();
+            let got = x.get(&stream);
+            if cycle == 20 {
+                (first, free) = (got, gpu.memory().unwrap().0);
+            } else if cycle > 20 {
+                assert!(got == first, "cycle {cycle}");
+            }
+        }
+        // other tests of this process may come and go on the device
+        let now = gpu.memory().unwrap().0;
+        assert!(now + (256 << 20) > free, "{now} of {free}");
+    }
+}
