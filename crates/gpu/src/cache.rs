@@ -69,6 +69,10 @@ impl Cache {
         }
     }
 
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The program compiled by this version of NVRTC, if it is there and whole.
     pub fn get(&self, key: &Key, version: (u32, u32)) -> Option<Binary> {
         self.read(&self.folder.join(key.file(version)))

@@ -133,6 +133,11 @@ impl Compiler {
         Ok(self.nvrtc()?.version())
     }
 
+    /// The folder that programs are cached in, if they are.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.cache.as_ref().map(Cache::folder)
+    }
+
     /// The program for `arch`: from the cache, or compiled and then cached. Without NVRTC, from a cache
     /// that another version filled, or embedded: machine code that runs on `arch`, or else PTX.
     ///

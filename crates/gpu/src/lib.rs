@@ -35,6 +35,7 @@ mod foreign;
 mod graph;
 mod memory;
 mod module;
+mod notes;
 mod nvrtc;
 mod peer;
 mod pinned;

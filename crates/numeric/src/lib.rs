@@ -24,7 +24,8 @@ mod value;
 
 pub use control::{Control, Progress};
 pub use device::{
-    DeviceFactor, DeviceOptions, DevicePlan, DeviceValue, FrontKind, Purpose, side_by_side,
+    DeviceFactor, DeviceOptions, DevicePlan, DeviceRates, DeviceValue, FrontKind, Purpose,
+    side_by_side,
 };
 pub use error::FactorError;
 pub use factor::{FactorOptions, NumericFactor, OnNotSpd};

@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use tamarack_gpu::{Gpu, GpuError, GpuOptions};
-use tamarack_numeric::{DeviceOptions, DevicePlan, FactorError};
+use tamarack_numeric::{DeviceOptions, DevicePlan, DeviceRates, FactorError};
 use tamarack_symbolic::{AmalgamationOptions, SymbolicFactor, SymbolicOptions};
 
 use crate::{Error, Options};
@@ -96,23 +96,26 @@ const WAVES_COST: f64 = 1.05;
 /// A device that is being opened, and its programs loaded, while the host does something else.
 pub(crate) struct Opening {
     index: u32,
-    thread: JoinHandle<Result<Gpu, GpuError>>,
+    thread: JoinHandle<Result<(Gpu, DeviceRates), GpuError>>,
 }
 
 impl Opening {
-    /// Begins, unless it is clear at once that there is no such device.
-    pub fn begin(index: u32, options: &GpuOptions) -> Result<Self, GpuError> {
+    /// Begins, unless it is clear at once that there is no such device. `rated` for a place that is chosen by the device's
+    /// rates: they are then measured even if they cannot be kept.
+    pub fn begin(index: u32, options: &GpuOptions, rated: bool) -> Result<Self, GpuError> {
         let count = Gpu::count()?;
         if index >= count {
             return Err(GpuError::BadIndex { index, count });
         }
         let options = options.clone();
         let thread = std::thread::spawn(move || {
+            let rated = rated || options.cache.is_some();
             let gpu = Gpu::open_with(index, options)?;
             for (_, loaded) in gpu.load_under("dense/") {
                 loaded?;
             }
-            Ok(gpu)
+            let rates = rates(&gpu, rated);
+            Ok((gpu, rates))
         });
         Ok(Self { index, thread })
     }
@@ -123,38 +126,61 @@ impl Opening {
         symbolic: &Arc<SymbolicFactor>,
         options: &Options,
     ) -> Result<Place, FactorError> {
-        let gpu = match self.thread.join() {
+        let (gpu, rates) = match self.thread.join() {
             Ok(opened) => opened?,
             Err(panic) => std::panic::resume_unwind(panic),
         };
         Ok(Place::Gpu {
             index: self.index,
             name: gpu.info().name.clone(),
-            plan: Arc::new(fitting_plan(symbolic, options, &gpu)?),
+            plan: Arc::new(fitting_plan(symbolic, options, &gpu, rates)?),
             gpu,
         })
     }
 }
 
+/// The rates of a device, from this process, from the folder of its kernels, or measured, where that is `wanted`; those of an
+/// H100 otherwise, and where they cannot be measured. What is wrong with the device shows itself in its work.
+fn rates(gpu: &Gpu, wanted: bool) -> DeviceRates {
+    static MEASURED: Mutex<Vec<(String, DeviceRates)>> = Mutex::new(Vec::new());
+    let info = gpu.info();
+    let device = format!("{} {:?}", info.name, info.driver_version);
+    // Whoever comes while they are measured waits, and measures nothing.
+    let mut measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, rates)) = measured.iter().find(|(name, _)| *name == device) {
+        return *rates;
+    }
+    match wanted.then(|| DeviceRates::of(gpu)) {
+        Some(Ok(rates)) => {
+            measured.push((device, rates));
+            rates
+        }
+        _ => DeviceRates::default(),
+    }
+}
+
 /// A plan that fits the device's free memory: with more waves than one if they do not cost much time, since they take
-/// less memory, or if they must.
+/// less memory, or if they must. What they cost is looked up for an H100, so that no measurement changes a plan.
 fn fitting_plan(
     symbolic: &Arc<SymbolicFactor>,
     options: &Options,
     gpu: &Gpu,
+    rates: DeviceRates,
 ) -> Result<DevicePlan, FactorError> {
     let (free_bytes, _) = gpu.memory()?;
     let fits = |plan: &DevicePlan| plan.device_bytes() as f64 <= MEMORY_SHARE * free_bytes as f64;
     let plan = |waves| {
         let device_options = DeviceOptions {
             waves,
+            rates,
             ..DeviceOptions::default()
         };
         let device_options = device_options.with_precision(options.precision.of_factor());
         DevicePlan::new(symbolic.clone(), &device_options)
     };
     let (one, two) = (plan(1)?, plan(2)?);
-    let cheap = two.predicted_secs() <= WAVES_COST * one.predicted_secs();
+    let secs = |plan: &DevicePlan| plan.predicted_secs_by(&DeviceRates::default());
+    let cheap = secs(&two) <= WAVES_COST * secs(&one);
     if fits(&one) && !cheap {
         return Ok(one);
     }
@@ -184,7 +210,7 @@ pub(crate) fn choose(symbolic: &Arc<SymbolicFactor>, options: &Options, host_sec
     if host_secs < WORTH_LOOKING_SECS {
         return on_host(format!("the CPU is predicted to take {host_secs:.3} s"));
     }
-    let opened = Opening::begin(0, &options.gpu).map_err(FactorError::from);
+    let opened = Opening::begin(0, &options.gpu, true).map_err(FactorError::from);
     match opened.and_then(|opening| opening.place(symbolic, options)) {
         Ok(Place::Gpu { plan, .. }) if plan.predicted_secs() + MARGIN_SECS > host_secs => {
             let device_secs = plan.predicted_secs();

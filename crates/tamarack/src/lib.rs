@@ -57,7 +57,7 @@ pub use tamarack_gpu::{
     Stream as DeviceStream, Total as DeviceTotal,
 };
 pub use tamarack_numeric::{
-    Activity, Call, Cause, ClassTime, Control, DevicePlan, Event, FrontId, LaneTime,
+    Activity, Call, Cause, ClassTime, Control, DevicePlan, DeviceRates, Event, FrontId, LaneTime,
     NotPositiveDefinite, OnNotSpd, Phase, PhaseTime, Profile, Progress, Purpose,
 };
 pub use tamarack_ordering::{

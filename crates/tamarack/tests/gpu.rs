@@ -1,8 +1,8 @@
 //! The solver on a GPU; skipped visibly without one.
 
 use tamarack::{
-    Analysis, Device, Error, ErrorKind, OnNotSpd, Options, Place, Precision, SymmetricCsc,
-    models::Model,
+    Analysis, Device, DeviceRates, Error, ErrorKind, OnNotSpd, Options, Place, Precision,
+    SymmetricCsc, models::Model,
 };
 
 const MODELS: [&str; 6] = [
@@ -230,4 +230,28 @@ fn the_context_that_is_current_stays_so() {
         drop((factor, analysis));
         assert_eq!(current(), before);
     }
+}
+
+#[test]
+fn predictions_go_by_the_rates_that_are_kept() {
+    let Some(mut options) = options() else { return };
+    let gpu = tamarack_gpu::testing::gpu().unwrap();
+    let a = model("p2d5_30");
+    let rates = |options: &Options| {
+        let analysis = Analysis::new(a.pattern(), options).unwrap();
+        let Place::Gpu { plan, .. } = analysis.place() else {
+            panic!("not on the GPU");
+        };
+        plan.options().rates
+    };
+    let measured = rates(&options);
+    assert_eq!(DeviceRates::kept(gpu), Some(measured));
+    // once in a process, whatever becomes of the file
+    gpu.keep("rates", "a damaged file");
+    assert_eq!(DeviceRates::kept(gpu), None);
+    assert_eq!(rates(&options), measured);
+    options.gpu.cache = None;
+    assert_eq!(rates(&options), measured);
+    gpu.keep("rates", &measured.to_text());
+    assert_eq!(DeviceRates::of(gpu).unwrap(), measured);
 }

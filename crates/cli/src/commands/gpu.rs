@@ -1,9 +1,10 @@
 //! `tamarack gpu`: the GPUs there are, and their kernels compiled ahead of time.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::time::Instant;
 
 use serde::Serialize;
+use tamarack::DeviceRates;
 use tamarack_gpu::{Arch, Compiler, Gpu, GpuError, GpuOptions, KernelReport, Module, Program};
 
 use crate::args::{GpuArgs, WarmArgs};
@@ -38,6 +39,50 @@ struct Device {
     shared_per_block_bytes: u32,
     /// CUDA version of the driver.
     driver: String,
+    /// What it was measured to do, once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rates: Option<Rates>,
+}
+
+/// [`DeviceRates`] as they are printed.
+#[derive(Debug, Serialize)]
+struct Rates {
+    f64_flops_per_sec: f64,
+    f32_flops_per_sec: f64,
+    copy_bytes_per_sec: f64,
+    upload_bytes_per_sec: f64,
+    tile_secs: f64,
+    graph_secs: f64,
+}
+
+impl From<DeviceRates> for Rates {
+    fn from(rates: DeviceRates) -> Self {
+        Self {
+            f64_flops_per_sec: rates.f64_flops_per_sec,
+            f32_flops_per_sec: rates.f32_flops_per_sec,
+            copy_bytes_per_sec: rates.copy_bytes_per_sec,
+            upload_bytes_per_sec: rates.upload_bytes_per_sec,
+            tile_secs: rates.tile_secs,
+            graph_secs: rates.graph_secs,
+        }
+    }
+}
+
+impl fmt::Display for Rates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micros = |secs: f64| 1e6 * secs;
+        write!(
+            f,
+            "{:.3} TFLOP/s in f64, {:.3} in f32; copies {:.0} GB/s, uploads {:.1} GB/s; diagonal tile {:.1} µs, small graph \
+             {:.1} µs",
+            self.f64_flops_per_sec / 1e12,
+            self.f32_flops_per_sec / 1e12,
+            self.copy_bytes_per_sec / 1e9,
+            self.upload_bytes_per_sec / 1e9,
+            micros(self.tile_secs),
+            micros(self.graph_secs)
+        )
+    }
 }
 
 /// Lists the devices; that there are none is an answer, not a failure.
@@ -73,6 +118,13 @@ pub fn info(args: &GpuArgs, json: bool) -> Result<(), Failure> {
             d.driver
         );
         text += &row(&format!("GPU {}", d.index), &about);
+        let rates = match &d.rates {
+            Some(rates) => rates.to_string(),
+            None => {
+                "not measured yet; `gpu warm` does that, as does the first analysis".to_string()
+            }
+        };
+        text += &row("rates", &rates);
     }
     if let Some(reason) = &info.reason {
         text += &row("GPU", reason);
@@ -96,6 +148,7 @@ fn devices(options: &GpuOptions) -> Result<Vec<Device>, GpuError> {
             l2_bytes: info.l2_bytes,
             shared_per_block_bytes: info.shared_per_block_bytes,
             driver: format!("{}.{}", info.driver_version.0, info.driver_version.1),
+            rates: DeviceRates::kept(&gpu).map(Rates::from),
         })
     };
     (0..Gpu::count()?).map(describe).collect()
@@ -132,6 +185,9 @@ struct Warm {
     kernels: Vec<Line>,
     /// Why programs could not be compiled.
     failures: Vec<String>,
+    /// What the device does, where the kernels are for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rates: Option<Rates>,
     seconds: f64,
 }
 
@@ -142,6 +198,7 @@ pub fn warm(args: &WarmArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let mut warm = Warm {
         kernels: Vec::new(),
         failures: Vec::new(),
+        rates: None,
         seconds: 0.0,
     };
     if args.arch.is_empty() {
@@ -152,6 +209,9 @@ pub fn warm(args: &WarmArgs, json: bool, talk: Talk) -> Result<(), Failure> {
                 Ok(reports) => warm.take(program, arch, reports),
                 Err(error) => warm.failures.push(error.to_string()),
             }
+        }
+        if warm.failures.is_empty() {
+            warm.rates = Some(DeviceRates::of(&gpu)?.into());
         }
     } else {
         let compiler = Compiler::new(options.nvrtc.as_deref(), options.cache.as_deref());
@@ -217,6 +277,9 @@ impl Warm {
             self.kernels.len(),
             out::secs(self.seconds)
         );
+        if let Some(rates) = &self.rates {
+            let _ = writeln!(text, "{rates}");
+        }
         text
     }
 }

@@ -1,27 +1,37 @@
 //! What a factorization on a device will take: bytes and seconds.
 //!
 //! The model: the fronts of a stage are assembled at the speed of memory, then eliminated, with a chain of diagonal
-//! tiles in the largest front and the operations of all of them; a stage has a fixed cost besides. Measured on an
-//! H100 (132 multiprocessors), and in proportion for other devices.
+//! tiles in the largest front and the operations of all of them; a stage has a fixed cost besides. How much of a device's
+//! [rates](DeviceRates) is reached was fitted to factorizations on an H100.
+
+use tamarack_plan::Precision;
 
 use super::plan::{DevicePlan, FrontKind};
+use super::rates::DeviceRates;
 
-/// A stage without work: launches, and the tail of the last blocks.
-const STAGE_SECS: f64 = 6e-5;
-/// A diagonal tile of 64 columns with what waits for it.
-const TILE_SECS: f64 = 1.6e-5;
-/// Operations of large fronts, each a multiplication and an addition.
-const FLOPS_PER_SEC: f64 = 3.8e13;
-/// Bytes of children and parents in an assembly.
-const BYTES_PER_SEC: f64 = 1.5e12;
-/// Bytes from the host.
-const UPLOAD_BYTES_PER_SEC: f64 = 8e9;
+/// A stage without work, launches and the tail of the last blocks, by that of a small graph.
+const STAGE_GRAPHS: f64 = 2.0;
+/// A diagonal tile of 64 columns with what waits for it, by that of a single front.
+const CHAIN: f64 = 1.05;
+/// Operations of large fronts by those of products, each a multiplication and an addition.
+const OF_PRODUCTS: f64 = 0.95;
+/// Bytes of children and parents in an assembly by those of copies.
+const OF_COPIES: f64 = 0.5;
+/// Bytes per second from the caller's memory into pinned memory of the host, by one thread.
+const STAGING_BYTES_PER_SEC: f64 = 9.7e9;
 
-/// Predicted seconds of a refactorization, the upload of the values included.
-pub(super) fn secs(plan: &DevicePlan) -> f64 {
+/// Predicted seconds of a refactorization on a device with these rates, the upload of the values included.
+pub(super) fn secs(plan: &DevicePlan, rates: &DeviceRates) -> f64 {
     let (staged, symbolic) = (plan.staged(), plan.symbolic());
     let number_bytes = plan.precision().bytes() as f64;
-    let mut secs = symbolic.nnz_a() as f64 * number_bytes / UPLOAD_BYTES_PER_SEC;
+    let flops_per_sec = OF_PRODUCTS
+        * match plan.precision() {
+            Precision::F64 => rates.f64_flops_per_sec,
+            Precision::F32 => rates.f32_flops_per_sec,
+        };
+    let bytes_per_sec = OF_COPIES * rates.copy_bytes_per_sec;
+    let upload_secs_per_byte = 1.0 / STAGING_BYTES_PER_SEC + 1.0 / rates.upload_bytes_per_sec;
+    let mut secs = symbolic.nnz_a() as f64 * number_bytes * upload_secs_per_byte;
     for k in 0..staged.stages() {
         let (mut flops, mut numbers, mut tiles) = (0.0, 0.0, 0_usize);
         for &s in staged.stage(k) {
@@ -32,10 +42,10 @@ pub(super) fn secs(plan: &DevicePlan) -> f64 {
                 tiles = tiles.max(npiv.div_ceil(64));
             }
         }
-        secs += STAGE_SECS
-            + TILE_SECS * tiles as f64
-            + flops / FLOPS_PER_SEC
-            + number_bytes * numbers / BYTES_PER_SEC;
+        secs += STAGE_GRAPHS * rates.graph_secs
+            + CHAIN * rates.tile_secs * tiles as f64
+            + flops / flops_per_sec
+            + number_bytes * numbers / bytes_per_sec;
     }
     secs
 }

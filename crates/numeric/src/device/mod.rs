@@ -14,6 +14,7 @@ mod launch;
 mod parallel;
 mod plan;
 mod purpose;
+mod rates;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -23,3 +24,4 @@ pub use factor::{DeviceFactor, DeviceValue};
 pub use parallel::side_by_side;
 pub use plan::{DeviceOptions, DevicePlan, FrontKind};
 pub use purpose::Purpose;
+pub use rates::DeviceRates;

@@ -8,10 +8,11 @@ use tamarack_plan::{FrontSizes, Precision, StagedPlan};
 use tamarack_symbolic::SymbolicFactor;
 
 use super::cost;
+use super::rates::DeviceRates;
 use crate::error::FactorError;
 
 /// What a device plan may choose from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceOptions {
     /// Largest order, padded to whole blocks of 8, of a front that one block of threads factorizes in its
     /// shared memory.
@@ -26,6 +27,8 @@ pub struct DeviceOptions {
     pub precision: Precision,
     /// Bundles of subtrees that are worked off one after the other: more take less memory and more time.
     pub waves: usize,
+    /// What seconds are predicted by; the plan is the same for all.
+    pub rates: DeviceRates,
 }
 
 impl Default for DeviceOptions {
@@ -37,6 +40,7 @@ impl Default for DeviceOptions {
             large_tile: Tile::T128,
             precision: Precision::F64,
             waves: 1,
+            rates: DeviceRates::H100,
         }
     }
 }
@@ -119,9 +123,15 @@ impl DevicePlan {
         cost::device_bytes(self)
     }
 
-    /// Predicted seconds of a refactorization on a card like an H100, the values' way there included.
+    /// Predicted seconds of a refactorization on a device with the [rates](DeviceOptions::rates) that it was made with,
+    /// the values' way there included.
     pub fn predicted_secs(&self) -> f64 {
-        cost::secs(self)
+        self.predicted_secs_by(&self.options.rates)
+    }
+
+    /// The same on a device with other rates.
+    pub fn predicted_secs_by(&self, rates: &DeviceRates) -> f64 {
+        cost::secs(self, rates)
     }
 
     /// How the front of supernode `s` is factorized.

@@ -13,6 +13,7 @@ use tamarack_sparse::{Permutation, Scalar, SymmetricCsc};
 use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
 
 use super::plan::{DeviceOptions, DevicePlan};
+use super::rates::DeviceRates;
 use super::work::StageWork;
 use crate::{Control, DeviceFactor, DeviceValue, FactorError, FactorOptions, NumericFactor, Team};
 
@@ -204,7 +205,70 @@ const SMALL: DeviceOptions = DeviceOptions {
     large_tile: Tile::T128,
     precision: Precision::F64,
     waves: 1,
+    rates: DeviceRates::H100,
 };
+
+#[test]
+fn predictions_follow_the_rates_and_plans_do_not() {
+    let symbolic = symbolic(&model("p3d7_17"));
+    for precision in [Precision::F64, Precision::F32] {
+        let options = DeviceOptions { precision, ..SMALL };
+        let plan = DevicePlan::new(symbolic.clone(), &options).unwrap();
+        let secs = plan.predicted_secs();
+        let h100 = DeviceRates::H100;
+        let faster = [
+            DeviceRates {
+                f64_flops_per_sec: 2.0 * h100.f64_flops_per_sec,
+                f32_flops_per_sec: 2.0 * h100.f32_flops_per_sec,
+                ..h100
+            },
+            DeviceRates {
+                copy_bytes_per_sec: 2.0 * h100.copy_bytes_per_sec,
+                ..h100
+            },
+            DeviceRates {
+                tile_secs: 0.5 * h100.tile_secs,
+                ..h100
+            },
+            DeviceRates {
+                graph_secs: 0.5 * h100.graph_secs,
+                ..h100
+            },
+            DeviceRates {
+                upload_bytes_per_sec: 2.0 * h100.upload_bytes_per_sec,
+                ..h100
+            },
+        ];
+        for rates in faster {
+            let less = plan.predicted_secs_by(&rates);
+            assert!(less < secs && less > 0.4 * secs, "{rates:?}: {less} {secs}");
+            let other =
+                DevicePlan::new(symbolic.clone(), &DeviceOptions { rates, ..options }).unwrap();
+            assert_eq!(other.predicted_secs(), less);
+            assert_eq!(other.arena_bytes(), plan.arena_bytes());
+            assert_eq!(other.staged().stages(), plan.staged().stages());
+            for s in 0..symbolic.supernodes() {
+                assert_eq!(other.kind(s), plan.kind(s));
+                let places = |plan: &DevicePlan| {
+                    let front = plan.front(s).unwrap();
+                    (front.panel, front.update, front.inverse)
+                };
+                assert_eq!(places(&other), places(&plan));
+            }
+        }
+        let half = |value: f64| 0.5 * value;
+        let slow = DeviceRates {
+            f64_flops_per_sec: half(h100.f64_flops_per_sec),
+            f32_flops_per_sec: half(h100.f32_flops_per_sec),
+            copy_bytes_per_sec: half(h100.copy_bytes_per_sec),
+            tile_secs: 2.0 * h100.tile_secs,
+            graph_secs: 2.0 * h100.graph_secs,
+            upload_bytes_per_sec: half(h100.upload_bytes_per_sec),
+        };
+        let more = plan.predicted_secs_by(&slow);
+        assert!(more > 1.5 * secs && more <= 2.0 * secs, "{more} {secs}");
+    }
+}
 
 #[test]
 fn the_lists_of_all_stages_make_the_factor() {
