@@ -13,8 +13,9 @@ use tamarack::models::Model;
 use tamarack::{
     Analysis, Control, Device, DevicePlan, Error, Factor, Options, Place, SymmetricCsc,
 };
+
 use tamarack_gpu::dense::Tile;
-use tamarack_gpu::primitives::MatrixViewMut;
+use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
 use tamarack_gpu::{DeviceViewMut, Gpu, GpuError};
 use tamarack_gpu_benches::{Floor, Peer};
 use tamarack_solve::{DeviceSolver, MixedFactor, Solver};
@@ -220,32 +221,40 @@ fn first(
     MatrixViewMut::new(x, n as u32, count, n)
 }
 
-/// Mixed precision to the backward error of double: a refactorization and a refined solve, data from the host.
+/// Mixed precision to the backward error of double: a refactorization and a refined solve, of data on the device.
 fn mixed(
     a: &SymmetricCsc<f64>,
     gpu: &Gpu,
     plan: &Arc<DevicePlan>,
     row: &mut Value,
 ) -> Result<(), Box<dyn std::error::Error>> {
+    let (stream, n) = (gpu.stream()?, a.n());
+    let values = stream.to_device(gpu, a.values())?;
+    let b = stream.to_device(gpu, &right_sides(n, 1))?;
+    let mut x = gpu.alloc::<f64>(n)?;
+    stream.synchronize()?;
     let (free, _) = gpu.memory()?;
     let engine = Box::new(tamarack_solve::Device::new(gpu.clone(), plan.clone()));
-    let (options, control) = (Default::default(), Control::default());
-    let mut factor = MixedFactor::factorize(engine, a, &options, &control)?;
-    let (b, mut x) = (right_sides(a.n(), 1), vec![0.0; a.n()]);
-    let mut error = 0.0;
+    let (pattern, options) = (a.pattern(), Default::default());
+    let mut factor = MixedFactor::factorize_device(engine, pattern, values.view(), &options)?;
+    let (mut error, mut steps) = (0.0, 0);
     let mut solve = |factor: &mut MixedFactor| -> Result<(), Box<dyn std::error::Error>> {
-        let report = factor.solve_refined(a, &b, &mut x, 1, &Default::default(), &control)?;
+        let right = MatrixView::new(b.view(), n as u32, 1, n)?;
+        let x = first(x.view_mut(), n, 1)?;
+        let report = factor.solve_refined_device(right, x, &Default::default())?;
         error = report.refine.componentwise_backward_error();
+        steps = report.refine.columns.iter().map(|c| c.steps).sum();
         Ok(())
     };
-    let refactor = median(|| Ok(factor.refactorize(a, &control)?))?;
+    let refactor = median(|| Ok(factor.refactorize_device(values.view())?))?;
     let both = median(|| {
-        factor.refactorize(a, &control)?;
+        factor.refactorize_device(values.view())?;
         solve(&mut factor)
     })?;
     row["mixed_bytes"] = json!(free - gpu.memory()?.0);
     row["mixed_refactor_secs"] = json!(refactor);
     row["mixed_secs"] = json!(both);
+    row["mixed_steps"] = json!(steps);
     row["mixed_componentwise_backward_error"] = json!(error);
     Ok(())
 }
