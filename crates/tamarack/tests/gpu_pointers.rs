@@ -27,8 +27,7 @@ fn right_sides(n: usize, count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The same pattern, other values.
-/// D A D: as definite as A.
+/// Other values of the same pattern: D A D, as definite as A.
 fn changed(a: &SymmetricCsc<f64>) -> SymmetricCsc<f64> {
     let scale = |i: usize| 1.0 + (i % 5) as f64 * 1e-2;
     let (pattern, mut a) = (a.pattern().clone(), a.clone());
