@@ -105,14 +105,14 @@ impl<T: Real> Stage<T> {
         }
         self.assembly.launch(main, arena.view_mut())?;
         self.entries.launch(main, arena.view_mut(), values)?;
-        match &mut self.tiled[..] {
-            [one] => one.fronts.launch(main, arena.view_mut())?,
-            [first, second] => {
+        if let [first, others @ ..] = &mut self.tiled[..] {
+            if !others.is_empty() {
                 lanes.follow()?;
-                first.fronts.launch(main, arena.view_mut())?;
-                second.fronts.launch(beside, arena.view_mut())?;
             }
-            _ => {}
+            first.fronts.launch(main, arena.view_mut())?;
+            for other in others {
+                other.fronts.launch(beside, arena.view_mut())?;
+            }
         }
         lanes.join()?;
         for list in &self.tiled {
