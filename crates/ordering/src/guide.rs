@@ -8,6 +8,16 @@ use crate::error::OrderingError;
 pub(crate) const NO_NODE: u32 = u32::MAX;
 
 /// Where each unknown is in space.
+///
+/// ```
+/// use tamarack_ordering::{Coordinates, Method};
+///
+/// // Two nodes of a plane mesh, each with two displacements.
+/// let nodes = [[0.0, 0.5], [1.0, 0.5]];
+/// let method = Method::Coordinates(Coordinates::from_points(&nodes, 2)?);
+/// assert_eq!(method.name(), "coordinates");
+/// # Ok::<(), tamarack_ordering::OrderingError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coordinates {
     points: usize,
@@ -88,6 +98,15 @@ impl Coordinates {
 /// A tree of separators and pieces, such as a mesh partitioner makes: all unknowns of a node are eliminated
 /// behind those of the nodes below it. No entry of the matrix may join two nodes of which neither is above the
 /// other.
+///
+/// ```
+/// use tamarack_ordering::{Method, PartitionTree};
+///
+/// // A chain of five unknowns, cut at its middle: node 1 is the separator, 2 and 3 are what it leaves.
+/// let tree = PartitionTree::binary(&[2, 2, 1, 3, 3])?;
+/// assert_eq!(Method::PartitionTree(tree).name(), "tree");
+/// # Ok::<(), tamarack_ordering::OrderingError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionTree {
     /// Parent of each node, [`NO_NODE`] for roots; a node's number is above its children's.
