@@ -269,7 +269,7 @@ fn cholesky<T: Number>(
     let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
     let case =
         |by: &str| Case::new(problem, &format!("n={n}"), by).flops(f64::from(n).powi(3) / 3.0);
-    let chosen = Fronts::tile_for(&gpu, n);
+    let chosen = Fronts::<T>::tile_for(&gpu, n);
     for tile in [Tile::T64, Tile::Tall, Tile::T128] {
         let (list, len) = place::<T>(n, 0, 1, Some(tile))?;
         let mut source = random::<T>(suite, len)?;

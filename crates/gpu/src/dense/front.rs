@@ -177,17 +177,6 @@ pub struct Fronts<T = f64> {
 
 /// What holds for all types of numbers.
 impl Fronts {
-    /// The tile that suits a list: the large one if the largest front is large.
-    #[must_use]
-    pub fn tile_for(gpu: &Gpu, largest_order: u32) -> Tile {
-        let wanted = if largest_order >= LARGE_ORDER {
-            Tile::T128
-        } else {
-            Tile::T64
-        };
-        Tile::on(wanted, gpu, shared_bytes::<f64>(Tile::T128))
-    }
-
     /// Elements that the diagonals of the inverses of a front's diagonal tiles take, 16 bytes at a time in all precisions.
     #[must_use]
     pub const fn inverse_len(pivots: u32) -> u64 {
@@ -196,7 +185,18 @@ impl Fronts {
 }
 
 impl<T: Real> Fronts<T> {
-    /// Checks and uploads the list; `tile` as [`tile_for`](Fronts::tile_for) says.
+    /// The tile that suits a list by its largest front: of the large ones, in f32 the tall.
+    #[must_use]
+    pub fn tile_for(gpu: &Gpu, largest_order: u32) -> Tile {
+        let wanted = match (largest_order >= LARGE_ORDER, size_of::<T>()) {
+            (false, _) => Tile::T64,
+            (true, 4) => Tile::Tall,
+            (true, _) => Tile::T128,
+        };
+        Tile::on(wanted, gpu, shared_bytes::<T>(wanted))
+    }
+
+    /// Checks and uploads the list; `tile` as [`tile_for`](Self::tile_for) says.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for fronts that cannot be addressed, or a tile that the device has no shared memory

@@ -48,7 +48,7 @@ impl Default for DeviceOptions {
 impl DeviceOptions {
     /// The same for a factor of `precision`, with the tiles of large fronts that are fastest there. On an H100 a front of 2048 pivots and
     /// 8192 updates takes 3.63 ms with tiles of 128 × 128 and 3.26 with tall ones in f32; in f64 tall ones are 4 % faster there and
-    /// 11 % slower at an order of 16,384, where most of the time goes.
+    /// 5 % slower at an order of 16,384, where most of the time goes (`benches/runs/2026-11-21-h100/fronts.md`).
     #[must_use]
     pub fn with_precision(self, precision: Precision) -> Self {
         let large_tile = match precision {

@@ -50,26 +50,14 @@ impl Bisector {
         patience: Patience,
         seed: u64,
     ) -> Separation {
-        if self.slots.len() < graph.n() {
-            self.slots.resize(graph.n(), NONE);
-        }
+        self.make_room(graph.n());
         let mut levels = self.hierarchy(graph, options, seed);
         let mut s = self.initial(coarsest(&levels, graph), options, patience, seed);
         while let Some(level) = levels.pop() {
             let fine = coarsest(&levels, graph);
             self.project(&level.map, &mut s);
             self.levels.push(level);
-            let mut task = Task {
-                graph: fine,
-                board: Sides {
-                    side: &mut s.side,
-                    slots: &mut self.slots,
-                },
-                separator: &mut s.separator,
-                weight: &mut s.weight,
-                goal: options.goal(fine.total),
-            };
-            self.refiner.refine(&mut task, patience);
+            self.improve(fine, options, patience, &mut s);
         }
         self.refiner.left.clear();
         s
@@ -83,9 +71,7 @@ impl Bisector {
         patience: Patience,
         s: &mut Separation,
     ) {
-        if self.slots.len() < graph.n() {
-            self.slots.resize(graph.n(), NONE);
-        }
+        self.make_room(graph.n());
         let mut task = Task {
             graph,
             board: Sides {
@@ -98,6 +84,12 @@ impl Bisector {
         };
         self.refiner.refine(&mut task, patience);
         self.refiner.left.clear();
+    }
+
+    fn make_room(&mut self, n: usize) {
+        if self.slots.len() < n {
+            self.slots.resize(n, NONE);
+        }
     }
 
     /// Gives back the memory of a separation.

@@ -1,9 +1,9 @@
 //! Dissection along planes, where it is known where unknowns are (George 1973; Heath and Raghavan 1995).
 //!
 //! A piece is cut in the middle, across an axis along which it is long; the lighter of both sides' boundaries is
-//! the separator, improved by moves as any other. No hierarchy is built, so that this takes a fraction of the time
-//! that the graph alone takes; where the places say little of the graph, separators are worse. Time `O(n log² n)`
-//! plus the edges for each level.
+//! the separator, improved by moves as any other. No hierarchy is built: half the time of a dissection by the graph
+//! alone, with 0.75 to 1.0 times its flops on `p2d9_700`, `p3d27_50` and `el3d_30`, but twice on `p3d7_60`, whose thin planes
+//! are diagonal. Time `O(n log² n)` plus the edges for each level.
 
 use rayon::prelude::*;
 

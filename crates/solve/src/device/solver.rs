@@ -175,20 +175,10 @@ impl<T: DeviceValue> DeviceSolver<T> {
         T: Wide,
     {
         let (n, nrhs) = (self.n(), b.len() / self.n().max(1));
-        let Some(mut refiner) = self.take_refiner(nrhs)? else {
-            return Ok(None);
-        };
-        let mut columns = Vec::with_capacity(nrhs);
         let chunks = b.chunks(n * MOST_RHS).zip(x.chunks_mut(n * MOST_RHS));
-        let done = chunks
-            .map(|(b, x)| refiner.run(self, b, x, options))
-            .try_for_each(|of| {
-                columns.extend(of?);
-                Ok::<(), SolveError>(())
-            });
-        self.refiner = Some(refiner);
-        done?;
-        Ok(Some(columns))
+        self.refine_batches(nrhs, chunks, |refiner, solver, (b, x)| {
+            refiner.run(solver, b, x, options)
+        })
     }
 
     /// The same of vectors that are on the device, of equal shapes.
@@ -201,13 +191,29 @@ impl<T: DeviceValue> DeviceSolver<T> {
     where
         T: Wide,
     {
-        let nrhs = b.columns() as usize;
+        self.refine_batches(
+            b.columns() as usize,
+            batches(b.columns()),
+            |refiner, solver, of| refiner.run_device(solver, b, &mut x, of, options),
+        )
+    }
+
+    /// Refines batch after batch of `nrhs` right-hand sides by `run`; `None` where there is no refiner.
+    fn refine_batches<B>(
+        &mut self,
+        nrhs: usize,
+        batches: impl Iterator<Item = B>,
+        mut run: impl FnMut(&mut Refiner, &mut Self, B) -> Result<Vec<ColumnReport>, SolveError>,
+    ) -> Result<Option<Vec<ColumnReport>>, SolveError>
+    where
+        T: Wide,
+    {
         let Some(mut refiner) = self.take_refiner(nrhs)? else {
             return Ok(None);
         };
         let mut columns = Vec::with_capacity(nrhs);
-        let done = batches(b.columns())
-            .map(|of| refiner.run_device(self, b, &mut x, of, options))
+        let done = batches
+            .map(|batch| run(&mut refiner, self, batch))
             .try_for_each(|of| {
                 columns.extend(of?);
                 Ok::<(), SolveError>(())
