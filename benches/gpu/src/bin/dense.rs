@@ -130,6 +130,7 @@ fn product<T: Number>(
         Some(Step::Pipeline(Tile::T64)),
         Some(Step::Pipeline(Tile::T128)),
         Some(Step::Pipeline(Tile::Tall)),
+        Some(Step::Pipeline(Tile::Warpgroups)),
         Some(Step::Bulk),
     ];
     let slow = [
@@ -270,7 +271,10 @@ fn cholesky<T: Number>(
     let case =
         |by: &str| Case::new(problem, &format!("n={n}"), by).flops(f64::from(n).powi(3) / 3.0);
     let chosen = Fronts::<T>::tile_for(&gpu, n);
-    for tile in [Tile::T64, Tile::Tall, Tile::T128] {
+    for tile in [Tile::T64, Tile::Tall, Tile::T128, Tile::Warpgroups] {
+        if tile == Tile::Warpgroups && size_of::<T>() == 8 {
+            continue; // there are none
+        }
         let (list, len) = place::<T>(n, 0, 1, Some(tile))?;
         let mut source = random::<T>(suite, len)?;
         strengthen(suite, &mut source, &list)?;
@@ -313,7 +317,10 @@ fn fronts<T: Number>(
         return Ok(());
     }
     let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
-    for tile in [Tile::T64, Tile::Tall, Tile::T128] {
+    for tile in [Tile::T64, Tile::Tall, Tile::T128, Tile::Warpgroups] {
+        if tile == Tile::Warpgroups && size_of::<T>() == 8 {
+            continue; // there are none
+        }
         let (list, len) = place::<T>(pivots, updates, count, Some(tile))?;
         let mut source = random::<T>(suite, len)?;
         strengthen(suite, &mut source, &list)?;

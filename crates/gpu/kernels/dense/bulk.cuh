@@ -8,30 +8,8 @@
 //         warps may be half a slab apart.
 // Order:  as in tile.cuh: one accumulator per entry, columns in ascending order.
 #pragma once
+#include "dense/barrier.cuh"
 #include "dense/tile.cuh"
-
-// Barriers in shared memory that count arrivals, and bytes copied.
-__device__ __forceinline__ void barrier_init(u32 barrier, u32 arrivals) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
-}
-
-__device__ __forceinline__ void barrier_arrive(u32 barrier) {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-
-// Arrives, and expects so many bytes before the phase ends.
-__device__ __forceinline__ void barrier_expect(u32 barrier, u32 bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
-}
-
-// Waits for the end of a phase of this parity.
-__device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity) {
-    asm volatile("{\n\t.reg .pred done;\n\t"
-                 "again:\n\t"
-                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t"
-                 "@!done bra again;\n\t}"
-                 ::"r"(barrier), "r"(parity) : "memory");
-}
 
 // Copies `bytes`, a multiple of 16, to shared memory; the barrier counts them.
 __device__ __forceinline__ void bulk_copy(u32 to, const void *from, u32 bytes, u32 barrier) {

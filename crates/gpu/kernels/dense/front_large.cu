@@ -1,7 +1,7 @@
 // Partial Cholesky of fronts of any size in one launch: tiles of all fronts are tasks that wait for each
 // other on the device.
 //
-// Shapes: front: pivots + updates of any order; tile T x T, 128 or 64. A front's rows are cut into tiles of
+// Shapes: front: pivots + updates of any order; tile T x T, 128 or 64; with warpgroups (f32, Hopper) 128. A front's rows are cut into tiles of
 //         pivots (the last may be narrower) and tiles of update rows; task (i, j) computes tile (i, j).
 // Method: left-looking. A task gathers all earlier columns into its accumulators, as soon as each is
 //         finished, so a tile is read and written once and the inner dimension is as long as can be. Then a
@@ -10,11 +10,12 @@
 //         diagonal apart: it takes a number for each pivot.
 // Grid:   one block for each task. Blocks draw tickets, so tasks begin in the order of the list, in
 //         which every task stands behind those it waits for: no deadlock, however few blocks are resident.
-// Needs:  tickets and progress zero, status all ones before; 199 KiB or 69 KiB of shared memory, in f32 half.
+// Needs:  tickets and progress zero, status all ones before; 199 KiB or 69 KiB of shared memory, in f32 half; warpgroups 196 KiB.
 // Order:  every entry is one accumulator, columns ascending, whatever the schedule: bits repeat.
 // Ref:    Buttari, Langou, Kurzak, Dongarra 2009 for Cholesky as tasks on tiles.
 #define DEPTH64 4
 #include "dense/front_tile.cuh"
+#include "dense/warpgroup_tile.cuh"
 
 template <class R, int T>
 __device__ __forceinline__ void front_task(R *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
@@ -43,3 +44,30 @@ extern "C" __global__ void __launch_bounds__(128, 3)
 dense_front_64_f32(f32 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
     front_task<f32, 64>(arena, fronts, tasks, tickets, progress, status);
 }
+
+#if __CUDA_ARCH_FEAT_SM90_ALL
+__device__ __forceinline__ void front_task_by_warpgroups(f32 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
+    extern __shared__ f64 dynamic[];
+    Stage stage = {(char *)dynamic, 0};
+    const Task task = draw(tasks, tickets);
+    const Front f = fronts[task.front];
+    const Square<f32, 128> t(arena, f, task, progress);
+    Stage::init(stage.shared);
+    if (threadIdx.x >= 256) {
+        Bringer::give<88>();
+        Bringer bringer;
+        if (!(t.final && f.fresh)) Bringer::expect(t.c);
+        bringer.run(stage, t.a, t.b, t.inner, t.ready);
+    } else {
+        Bringer::take<88>();
+        Sums acc; // the negative of what remains
+        multiply(acc, stage, t.inner, [&] { t.begin(acc); });
+        t.finish(acc, arena, (f32 *)dynamic, progress, status); // its barriers are of those who have not ended
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(WARPGROUP_THREADS, 1)
+dense_front_warpgroups_f32(f32 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
+    front_task_by_warpgroups(arena, fronts, tasks, tickets, progress, status);
+}
+#endif

@@ -157,46 +157,66 @@ __device__ __forceinline__ Task draw(const Task *tasks, u32 *tickets) {
 }
 
 // A task whose tile is as high as wide.
-template <class R, int T>
-__device__ __forceinline__ void square_task(R *arena, R *shared, const Front &f, const Task &task, u32 *progress, Status *status) {
-    const u32 before = ceil_div(f.pivots, (u32)T), i0 = task.row, j0 = task.column;
-    const bool final = j0 >= before, diagonal = i0 == j0;
-    R *panel = arena + f.panel;
-    const Operand<R> a = row_tile<R, T, T>(f, panel, i0), b = row_tile<R, T, T>(f, panel, j0);
-    u32 *row_progress = progress + f.progress + i0;
-    const Progress<T> ready = {row_progress, progress + f.progress + j0};
+template <class R, int T> struct Square {
+    const Front &f;
+    u32 before, i0, j0; // tiles of pivots; this tile's row and column
+    bool final, diagonal;
+    R *panel;
+    Operand<R> a, b;
+    u32 *row_progress;
+    Progress<T> ready;
+    Layout layout;
+    u32 column, pitch, inner;
+    R *at;
+    Target<R> c;
 
-    const Layout layout = {final ? f.update_rows : f.panel_rows, NB};
-    const u32 column = (final ? j0 - before : j0) * T, pitch = layout.height(column / NB);
-    R *at = final ? arena + f.update + layout.at((i0 - before) * T, column) : panel + layout.at(a.base - panel, column);
-    const Target<R> c = {at, pitch, a.rows, b.rows, diagonal};
+    __device__ __forceinline__ Square(R *arena, const Front &front, const Task &task, u32 *progress)
+        : f(front), before(ceil_div(f.pivots, (u32)T)), i0(task.row), j0(task.column), final(j0 >= before), diagonal(i0 == j0),
+          panel(arena + f.panel), a(row_tile<R, T, T>(f, panel, i0)), b(row_tile<R, T, T>(f, panel, j0)),
+          row_progress(progress + f.progress + i0), ready{row_progress, progress + f.progress + j0},
+          layout{final ? f.update_rows : f.panel_rows, NB}, column((final ? j0 - before : j0) * T), pitch(layout.height(column / NB)),
+          inner(final ? f.pivots : column),
+          at(final ? arena + f.update + layout.at((i0 - before) * T, column) : panel + layout.at(a.base - panel, column)),
+          c{at, pitch, a.rows, b.rows, diagonal} {}
 
-    Accumulators<R, T> acc; // the negative of what remains
-    accumulate<R, T, T>(acc, a, b, diagonal, final ? f.pivots : column, shared, ready, [&] {
+    // acc <- -C
+    template <class A> __device__ __forceinline__ void begin(A &acc) const {
         if (final && f.fresh) clear(acc);
         else c.template read<T>(acc, -1);
-    });
-    if (final) {
-        c.template write<T>(acc, -1);
-        return;
     }
-    __syncthreads(); // the slabs have been read
-    for_each_pair(acc, [&](u32 i, u32 j, R &x, R &y) {
-        const bool real = j < b.rows;
-        const R first = i < a.rows && real && (!diagonal || i >= j) ? -x : 0; // eliminate needs zeros above
-        const R second = i + 1 < a.rows && real && (!diagonal || i + 1 >= j) ? -y : 0;
-        const bool one = diagonal && !real; // columns beyond the last pivot are those of the identity
-        *(Pair<R> *)(shared + j * Shape<R, T>::PITCH + i) = {one && i == j ? (R)1 : first, one && i + 1 == j ? (R)1 : second};
-    });
-    R *inverse = arena + f.inverse + j0 * T;
-    if (diagonal) {
-        R *corners = shared + T * Shape<R, T>::PITCH;
-        for (u32 e = threadIdx.x; e < T * 8 + 2; e += Shape<R, T>::THREADS) corners[e] = e < T * 8 && e / 8 % 8 == e % 8; // beyond the last pivot
-        diagonal_tile<R, T>(shared, corners, b.rows, at, pitch, inverse, status + f.status, column, row_progress, j0 + 1);
-    } else {
-        await(progress + f.progress + j0, j0 + 1);
-        const Inverse<R> v = {panel + layout.at(column, column), inverse, pitch, b.rows};
-        solve_tile<R, T, T>(shared, shared + T * Shape<R, T>::PITCH, v, at, pitch, a.rows);
-        publish(row_progress, j0 + 1);
+
+    // What is left of the tile when the columns before it have been taken off: acc, its negative.
+    template <class A> __device__ __forceinline__ void finish(A &acc, R *arena, R *shared, u32 *progress, Status *status) const {
+        if (final) {
+            c.template write<T>(acc, -1);
+            return;
+        }
+        __syncthreads(); // the slabs have been read
+        for_each_pair(acc, [&](u32 i, u32 j, R &x, R &y) {
+            const bool real = j < b.rows;
+            const R first = i < a.rows && real && (!diagonal || i >= j) ? -x : 0; // eliminate needs zeros above
+            const R second = i + 1 < a.rows && real && (!diagonal || i + 1 >= j) ? -y : 0;
+            const bool one = diagonal && !real; // columns beyond the last pivot are those of the identity
+            *(Pair<R> *)(shared + j * Shape<R, T>::PITCH + i) = {one && i == j ? (R)1 : first, one && i + 1 == j ? (R)1 : second};
+        });
+        R *inverse = arena + f.inverse + j0 * T;
+        if (diagonal) {
+            R *corners = shared + T * Shape<R, T>::PITCH;
+            for (u32 e = threadIdx.x; e < T * 8 + 2; e += Shape<R, T>::THREADS) corners[e] = e < T * 8 && e / 8 % 8 == e % 8; // beyond the last pivot
+            diagonal_tile<R, T>(shared, corners, b.rows, at, pitch, inverse, status + f.status, column, row_progress, j0 + 1);
+        } else {
+            await(progress + f.progress + j0, j0 + 1);
+            const Inverse<R> v = {panel + layout.at(column, column), inverse, pitch, b.rows};
+            solve_tile<R, T, T>(shared, shared + T * Shape<R, T>::PITCH, v, at, pitch, a.rows);
+            publish(row_progress, j0 + 1);
+        }
     }
+};
+
+template <class R, int T>
+__device__ __forceinline__ void square_task(R *arena, R *shared, const Front &f, const Task &task, u32 *progress, Status *status) {
+    const Square<R, T> t(arena, f, task, progress);
+    Accumulators<R, T> acc; // the negative of what remains
+    accumulate<R, T, T>(acc, t.a, t.b, t.diagonal, t.inner, shared, t.ready, [&] { t.begin(acc); });
+    t.finish(acc, arena, shared, progress, status);
 }

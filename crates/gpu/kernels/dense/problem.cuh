@@ -33,8 +33,11 @@ template <class R> struct Problem {
     u32 inner;
     bool diagonal;
 
-    __device__ __forceinline__ Problem(R *arena, const Product *problems, const Item *items, u32 height, u32 width) {
-        const Item item = items[blockIdx.x];
+    __device__ __forceinline__ Problem(R *arena, const Product *problems, const Item *items, u32 height, u32 width)
+        : Problem(arena, problems, items, blockIdx.x, height, width) {}
+
+    __device__ __forceinline__ Problem(R *arena, const Product *problems, const Item *items, u32 number, u32 height, u32 width) {
+        const Item item = items[number];
         const Product p = problems[item.problem];
         const u32 i0 = item.row * height, j0 = item.column * width;
         a = {arena + p.a + i0, {p.a_rows, p.flags & A_PACKED ? NB : 0}, p.rows - i0};
@@ -48,8 +51,8 @@ template <class R> struct Problem {
     }
 
     // acc <- sign * beta * C
-    template <int T> __device__ __forceinline__ void begin(Accumulators<R, T> &acc) const {
+    template <class A> __device__ __forceinline__ void begin(A &acc) const {
         if (beta == 0) clear(acc);
-        else c.template read<T>(acc, sign * beta);
+        else c.template read<A::TILE>(acc, sign * beta);
     }
 };

@@ -3,13 +3,15 @@
 //
 // Shapes: problem: A rows x inner, B columns x inner, C rows x columns; `lower`: C is square, B is A, and
 //         only tiles and entries on and below the diagonal are touched. With beta = 0, C is not read.
-// Grid:   one block for each item of the list (a tile of a problem); tiles are 128 x 128, 128 x 64 or 64 x 64.
-// Needs:  offsets and stored heights multiples of 16 bytes; shared memory for a block: 132 KiB or 66 KiB, in f32 half.
+// Grid:   one block for each item of the list (a tile of a problem); tiles are 128 x 128, 128 x 64 or 64 x 64. Warpgroups: one
+//         block a multiprocessor, which takes every so many-th item.
+// Needs:  offsets and stored heights multiples of 16 bytes; shared memory for a block: 132 KiB or 66 KiB, in f32 half; warpgroups 196 KiB.
 // Order:  every entry is one accumulator, columns of A ascending, whatever the tile size and the list.
 // Ref:    Volkov, Demmel 2008; NVIDIA's PTX manual for the fragments.
 #define DEPTH64 8
 #include "dense/bulk.cuh"
 #include "dense/problem.cuh"
+#include "dense/warpgroup_tile.cuh"
 
 template <class R, int T, int N> __device__ __forceinline__ void product_tile(R *arena, const Product *problems, const Item *items) {
     extern __shared__ f64 dynamic[];
@@ -57,5 +59,35 @@ template <class R, int T> __device__ __forceinline__ void product_bulk(R *arena,
 extern "C" __global__ void __launch_bounds__(256, 1)
 dense_product_bulk_f64(f64 *arena, const Product *problems, const Item *items) {
     product_bulk<f64, 128>(arena, problems, items);
+}
+#endif
+
+#if __CUDA_ARCH_FEAT_SM90_ALL
+__device__ __forceinline__ void product_by_warpgroups(f32 *arena, const Product *problems, const Item *items, u32 count) {
+    extern __shared__ f64 dynamic[];
+    Stage stage = {(char *)dynamic, 0};
+    Stage::init(stage.shared);
+    if (threadIdx.x >= 256) {
+        Bringer::give<104>();
+        Bringer bringer;
+        for (u32 item = blockIdx.x; item < count; item += gridDim.x) {
+            const Problem<f32> p(arena, problems, items, item, 128, 128);
+            if (p.beta != 0) Bringer::expect(p.c);
+            bringer.run(stage, p.a, p.b, p.inner, AllReady{});
+        }
+    } else {
+        Bringer::take<104>();
+        for (u32 item = blockIdx.x; item < count; item += gridDim.x) {
+            const Problem<f32> p(arena, problems, items, item, 128, 128);
+            Sums acc; // sign * C
+            multiply(acc, stage, p.inner, [&] { p.begin(acc); });
+            p.c.template write<128>(acc, p.sign);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(WARPGROUP_THREADS, 1)
+dense_product_warpgroups_f32(f32 *arena, const Product *problems, const Item *items, u32 count) {
+    product_by_warpgroups(arena, problems, items, count);
 }
 #endif

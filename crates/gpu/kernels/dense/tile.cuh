@@ -39,6 +39,7 @@ template <class R, int T, int N = T> struct Shape {
 };
 
 template <class R, int T> struct Accumulators {
+    static constexpr int TILE = T;
     R c[Shape<R, T>::ROWS][Shape<R, T>::COLUMNS][4];
 };
 
@@ -74,7 +75,7 @@ template <class R> struct Target {
     __device__ __forceinline__ bool has(u32 i, u32 j) const { return i < rows && j < columns && (!diagonal || i >= j + right); }
 
     // acc <- scale * C
-    template <int T> __device__ __forceinline__ void read(Accumulators<R, T> &acc, R scale) const {
+    template <int T, class A> __device__ __forceinline__ void read(A &acc, R scale) const {
         if (whole<T>()) {
             for_each_pair(acc, [&](u32 i, u32 j, R &x, R &y) {
                 const Pair<R> v = *(const Pair<R> *)(at + (u64)j * pitch + i);
@@ -90,7 +91,7 @@ template <class R> struct Target {
     }
 
     // C <- sign * acc
-    template <int T> __device__ __forceinline__ void write(Accumulators<R, T> &acc, R sign) const {
+    template <int T, class A> __device__ __forceinline__ void write(A &acc, R sign) const {
         if (whole<T>()) {
             for_each_pair(acc, [&](u32 i, u32 j, R &x, R &y) { store_pair(at + (u64)j * pitch + i, x * sign, y * sign); });
         } else {
@@ -104,8 +105,8 @@ template <class R> struct Target {
 };
 
 // acc <- 0
-template <class R, int T> __device__ __forceinline__ void clear(Accumulators<R, T> &acc) {
-    for_each_pair(acc, [](u32, u32, R &x, R &y) { x = y = 0; });
+template <class A> __device__ __forceinline__ void clear(A &acc) {
+    for_each_pair(acc, [](u32, u32, auto &x, auto &y) { x = y = 0; });
 }
 
 // Starts the copy of columns 16 slab .. of a plain operand of T rows, all within it.
@@ -207,6 +208,7 @@ template <int T> struct Fragments<f32, T> {
 struct AllReady {
     __device__ __forceinline__ u32 wait(u32) const { return 0xffffffffu; }
     __device__ __forceinline__ u32 look() const { return 0xffffffffu; }
+    __device__ __forceinline__ u32 tiles() const { return 0xffffffffu; }
     static constexpr bool ALWAYS = true;
 };
 

@@ -185,23 +185,30 @@ impl Fronts {
 }
 
 impl<T: Real> Fronts<T> {
-    /// The tile that suits a list by its largest front: of the large ones, in f32 the tall.
+    /// The tile that suits a list by its largest front: of the large ones, in f32 by warpgroups, or the tall.
     #[must_use]
     pub fn tile_for(gpu: &Gpu, largest_order: u32) -> Tile {
         let wanted = match (largest_order >= LARGE_ORDER, size_of::<T>()) {
             (false, _) => Tile::T64,
-            (true, 4) => Tile::Tall,
+            (true, 4) => Self::usable(gpu, Tile::Warpgroups),
             (true, _) => Tile::T128,
         };
         Tile::on(wanted, gpu, shared_bytes::<T>(wanted))
     }
 
-    /// Checks and uploads the list; `tile` as [`tile_for`](Self::tile_for) says.
+    /// The tile that [`new`](Self::new) uses for `tile`: the nearest that there is for `T` on this device.
+    fn usable(gpu: &Gpu, tile: Tile) -> Tile {
+        Tile::for_numbers::<T>(tile, gpu, &PROGRAM, "dense_front_warpgroups_f32")
+    }
+
+    /// Checks and uploads the list; `tile` as [`tile_for`](Self::tile_for) says. Instead of warpgroups, where there are none,
+    /// tall tiles are used, in f64 those of 128.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for fronts that cannot be addressed, or a tile that the device has no shared memory
     /// for; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
     pub fn new(gpu: &Gpu, stream: &Stream, fronts: &[Front], tile: Tile) -> Result<Self, GpuError> {
+        let tile = Self::usable(gpu, tile);
         let (bytes, have) = (shared_bytes::<T>(tile), gpu.info().shared_per_block_bytes);
         if bytes > have {
             return Err(shape("shared memory of a tile", bytes.into(), have.into()));
@@ -235,7 +242,7 @@ impl<T: Real> Fronts<T> {
         };
         match tile {
             Tile::Tall => tall_tiles(&grids, task),
-            Tile::T64 | Tile::T128 => front_tiles(&grids, task),
+            Tile::T64 | Tile::T128 | Tile::Warpgroups => front_tiles(&grids, task),
         }
         let blocks = u32::try_from(tasks.len())
             .map_err(|_| shape("tiles of a list", tasks.len() as u64, u32::MAX.into()))?;
@@ -307,6 +314,9 @@ impl<T: Real> Fronts<T> {
 
 /// A tile, and two groups of 32 columns of an inverse with its diagonal; the copy pipeline needs no more than that.
 const fn shared_bytes<T>(tile: Tile) -> u32 {
+    if let Tile::Warpgroups = tile {
+        return Tile::RING_BYTES;
+    }
     Tile::slab_bytes::<T>(tile.rows(), tile.columns())
         + Tile::slab_bytes::<T>(tile.columns(), 64)
         + tile.columns() * size_of::<T>() as u32

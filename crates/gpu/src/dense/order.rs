@@ -3,7 +3,7 @@
 //! Tiles that are computed at the same time should share operands, so that these come from the
 //! second-level cache: strips a few tiles wide are walked row by row.
 
-use crate::Gpu;
+use crate::{Gpu, Program};
 
 /// Tile columns of a strip of a product: with 132 tiles under way a strip of 8 is about as high as wide.
 const PRODUCT_STRIP: u32 = 8;
@@ -20,6 +20,8 @@ pub enum Tile {
     Tall,
     /// 128 × 128, one on a multiprocessor: half the traffic of operands.
     T128,
+    /// The same, by warpgroups: in f32 and on Hopper.
+    Warpgroups,
 }
 
 impl Tile {
@@ -28,7 +30,7 @@ impl Tile {
     pub const fn rows(self) -> u32 {
         match self {
             Self::T64 => 64,
-            Self::Tall | Self::T128 => 128,
+            Self::Tall | Self::T128 | Self::Warpgroups => 128,
         }
     }
 
@@ -37,7 +39,7 @@ impl Tile {
     pub const fn columns(self) -> u32 {
         match self {
             Self::T64 | Self::Tall => 64,
-            Self::T128 => 128,
+            Self::T128 | Self::Warpgroups => 128,
         }
     }
 
@@ -47,12 +49,34 @@ impl Tile {
             Self::T64 => "64",
             Self::Tall => "tall",
             Self::T128 => "128",
+            Self::Warpgroups => "warpgroups",
         }
     }
 
     /// Threads of its block.
     pub(crate) const fn threads(self) -> u32 {
-        2 * self.columns()
+        match self {
+            Self::Warpgroups => 384,
+            _ => 2 * self.columns(),
+        }
+    }
+
+    /// Bytes of shared memory of the ring of slabs in `warpgroup_tile.cuh`: four of 32 columns of both operands, that of B in
+    /// two parts, and two barriers.
+    pub(crate) const RING_BYTES: u32 = 4 * (32 * (128 + 8 + 2 * 128) * 4 + 16);
+
+    /// `wanted`, or the nearest tile for numbers of `T` on this device: warpgroups where `program` has the kernel `name` for them.
+    pub(crate) fn for_numbers<T>(wanted: Self, gpu: &Gpu, program: &Program, name: &str) -> Self {
+        let there = || {
+            gpu.info().arch.number == 90
+                && gpu.info().shared_per_block_bytes >= Self::RING_BYTES
+                && gpu.load(program).and_then(|p| p.kernel(name)).is_ok()
+        };
+        match (wanted, size_of::<T>()) {
+            (Self::Warpgroups, 8) => Self::T128,
+            (Self::Warpgroups, _) if !there() => Self::Tall,
+            _ => wanted,
+        }
     }
 
     /// Bytes of shared memory for `columns` columns of `rows` rows, with the padding against bank conflicts.

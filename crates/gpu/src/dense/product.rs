@@ -8,9 +8,11 @@ use std::marker::PhantomData;
 
 use super::order::{TileOf, product_tiles};
 use super::{Placed, Real, Tile, shape};
-use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
+use crate::{Arg, DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
 
 const PROGRAM: Program = Program::at("dense/product.cu");
+/// The kernel of [`Tile::Warpgroups`], which there is for one architecture only.
+const WARPGROUPS: &str = "dense_product_warpgroups_f32";
 const LADDER: Program = Program::at("dense/ladder.cu");
 /// Stages of the copy pipeline (as in `tile.cuh`), each with 16 columns of two operands.
 const STAGES: u32 = 4;
@@ -116,7 +118,7 @@ pub enum Step {
     VectorLoads,
     /// The next columns are read while these are multiplied. In f32 the fastest with one rounding an addition.
     DoubleBuffer,
-    /// Tensor cores, and copies that run several slabs ahead.
+    /// Tensor cores, and copies that run several slabs ahead; with [`Tile::Warpgroups`] blocks stay, and are ahead across tiles too.
     Pipeline(Tile),
     /// Tensor cores, and bulk copies by the copy engine, tiles of 128 × 128. In f64 and from Hopper on; else
     /// [`Pipeline`](Self::Pipeline).
@@ -138,6 +140,7 @@ impl Step {
     /// Threads of a block, and bytes of dynamic shared memory.
     const fn block<T>(self) -> (u32, u32) {
         match self {
+            Self::Pipeline(Tile::Warpgroups) => (Tile::Warpgroups.threads(), Tile::RING_BYTES),
             Self::Pipeline(tile) => {
                 let slabs = Tile::slab_bytes::<T>(tile.rows(), 16)
                     + Tile::slab_bytes::<T>(tile.columns(), 16);
@@ -166,9 +169,13 @@ impl Step {
     }
 
     /// This step, or the nearest that the device can do.
-    fn on<T>(self, gpu: &Gpu) -> Self {
+    fn on<T: Real>(self, gpu: &Gpu) -> Self {
         let fits = |step: Self| step.block::<T>().1 <= gpu.info().shared_per_block_bytes;
+        let tile = |wanted| Tile::for_numbers::<T>(wanted, gpu, &PROGRAM, WARPGROUPS);
         match self {
+            Self::Pipeline(Tile::Warpgroups) if tile(Tile::Warpgroups) != Tile::Warpgroups => {
+                Self::Pipeline(tile(Tile::Warpgroups)).on::<T>(gpu)
+            }
             Self::Bulk if size_of::<T>() == 4 || gpu.info().arch.number < 90 || !fits(self) => {
                 Self::Pipeline(Tile::T128).on::<T>(gpu)
             }
@@ -186,6 +193,8 @@ pub struct Products<T = f64> {
     shape: Launch,
     problems: DeviceBuffer<Data>,
     items: DeviceBuffer<TileOf>,
+    /// Tiles of the list.
+    count: u32,
     /// Elements that the arena must have.
     needs: u64,
     step: Step,
@@ -240,14 +249,19 @@ impl<T: Real> Products<T> {
                 });
             });
         }
-        let blocks = u32::try_from(items.len())
+        let count = u32::try_from(items.len())
             .map_err(|_| shape("tiles of a list", items.len() as u64, u32::MAX.into()))?;
+        let blocks = match step {
+            Step::Pipeline(Tile::Warpgroups) => count.min(gpu.info().multiprocessors),
+            _ => count,
+        };
         let (threads, shared_bytes) = step.block::<T>();
         Ok(Self {
             kernel: step.kernel::<T>(gpu)?,
             shape: Launch::new(blocks, threads).shared(shared_bytes),
             problems: stream.to_device(gpu, &data)?,
             items: stream.to_device(gpu, &items)?,
+            count,
             needs,
             step,
             of: PhantomData,
@@ -273,15 +287,14 @@ impl<T: Real> Products<T> {
         if (arena.len() as u64) < self.needs {
             return Err(shape("arena of products", self.needs, arena.len() as u64));
         }
+        let (arena, problems, items) = (arena.ptr(), self.problems.ptr(), self.items.ptr());
+        let args: [&dyn Arg; 4] = [&arena, &problems, &items, &self.count];
+        // blocks that stay must know how many tiles there are
+        let stay = self.step == Step::Pipeline(Tile::Warpgroups);
+        let known = if stay { 4 } else { 3 };
         // SAFETY: the arguments of the kernels; all operands end within the arena, and the items name
         // problems of the list and tiles within them.
-        unsafe {
-            self.kernel.launch(
-                stream,
-                self.shape,
-                &[&arena.ptr(), &self.problems.ptr(), &self.items.ptr()],
-            )
-        }
+        unsafe { self.kernel.launch(stream, self.shape, &args[..known]) }
     }
 }
 
@@ -299,7 +312,7 @@ fn choose<T: Real>(gpu: &Gpu, products: &[Product]) -> Step {
     }
     let enough = tiles >= 4 * u64::from(gpu.info().multiprocessors);
     if enough && size_of::<T>() == 4 {
-        Step::Pipeline(Tile::Tall)
+        Step::Pipeline(Tile::Warpgroups)
     } else if enough && 2 * long > tiles {
         Step::Pipeline(Tile::T128)
     } else {

@@ -219,7 +219,7 @@ fn small_fronts_are_those_of_the_host() {
 
 #[test]
 fn large_fronts_are_those_of_the_host() {
-    for tile in [Tile::T64, Tile::Tall, Tile::T128] {
+    for tile in [Tile::T64, Tile::Tall, Tile::T128, Tile::Warpgroups] {
         let by = By::Tasks(tile);
         let t = tile.rows();
         for pivots in [1, 9, t - 1, t, t + 1, 2 * t + 3, 307] {
@@ -253,6 +253,7 @@ fn bad_pivots<T: Real>(below: f64) {
         By::Tasks(Tile::T64),
         By::Tasks(Tile::Tall),
         By::Tasks(Tile::T128),
+        By::Tasks(Tile::Warpgroups),
     ] {
         let sizes = [
             (20, 9, false),

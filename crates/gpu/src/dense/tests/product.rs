@@ -134,11 +134,12 @@ fn many_sizes<T: Real>() {
         (Step::Pipeline(Tile::T64), 64),
         (Step::Pipeline(Tile::T128), 128),
         (Step::Pipeline(Tile::Tall), 64),
+        (Step::Pipeline(Tile::Warpgroups), 128),
         (Step::Bulk, 128),
     ] {
         let mut list = Vec::new();
         for (n, rows) in [0, 1, t - 1, t, t + 1, 263].into_iter().enumerate() {
-            for (m, inner) in [0, 1, 15, 16, 17, 131, 307].into_iter().enumerate() {
+            for (m, inner) in [0, 1, 15, 16, 17, 33, 131, 307].into_iter().enumerate() {
                 for lower in [false, true] {
                     let p = Problem {
                         rows,
@@ -163,11 +164,10 @@ fn many_sizes<T: Real>() {
 fn three_products_of_tf32_are_as_exact_as_f32() {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
-    let steps = [Step::Pipeline(Tile::Tall), Step::Pipeline(Tile::T64)];
-    for (inner, step) in [8_u32, 64, 1024, 4096]
-        .into_iter()
-        .zip(steps.into_iter().cycle())
-    {
+    let tiles = [Tile::Tall, Tile::T64, Tile::Warpgroups];
+    let sizes = [8_u32, 32, 64, 1024, 4096].map(|inner| tiles.map(|tile| (inner, tile)));
+    for (inner, tile) in sizes.into_iter().flatten() {
+        let step = Step::Pipeline(tile);
         for positive in [false, true] {
             let (n, mut random) = (136, Random(23));
             let (a, c) = (Placed::plain(0, n), u64::from(n * inner));
@@ -196,7 +196,7 @@ fn three_products_of_tf32_are_as_exact_as_f32() {
                     plain = plain.max((f64::from(rounded) - exact).abs());
                 }
             }
-            println!("inner {inner}, positive {positive}: {ours:.2e}, f32 {plain:.2e}");
+            println!("{tile:?}, inner {inner}, positive {positive}: {ours:.2e}, f32 {plain:.2e}");
             assert!(ours <= 2.0 * plain, "{inner}: {ours} against {plain}");
         }
     }
@@ -220,11 +220,13 @@ fn nan_stays<T: Real>() {
         subtract: true,
         beta: 1.0,
     };
-    for bad in [f64::NAN, f64::INFINITY] {
+    let steps = [None, Some(Step::Pipeline(Tile::Warpgroups))];
+    let cases = steps.map(|step| [f64::NAN, f64::INFINITY].map(|bad| (step, bad)));
+    for (step, bad) in cases.into_iter().flatten() {
         let (product, mut arena) = problem::<T>(p, &mut Random(3));
         arena[product.a.index(70, 9) as usize] = bad;
         let mut device = upload::<T>(gpu, &stream, &arena);
-        let list = Products::new(gpu, &stream, &[product], None).unwrap();
+        let list = Products::new(gpu, &stream, &[product], step).unwrap();
         list.launch(&stream, &mut device).unwrap();
         let got = download(&stream, &device);
         for j in 0..150 {
