@@ -70,7 +70,7 @@ impl Dissection<'_> {
     ) -> Result<(), OrderingError> {
         let mut graph = Weighted::default();
         self.graph.extract(&mut graph, list, inside);
-        self.dissect_half(graph, list, seed)
+        self.dissect_half(graph, None, list, seed)
     }
 
     /// Whether no edge joins two nodes of which neither is above the other.

@@ -7,19 +7,24 @@ use rayon::prelude::*;
 
 use crate::error::OrderingError;
 use crate::nd::Dissection;
+use crate::nd::apart::apart;
+use crate::nd::bisect::{Level, Separation};
 use crate::nd::buckets::{Counted, atomics, values};
 use crate::nd::graph::Weighted;
 use crate::nd::levels::{best_level, may_be_thin};
 use crate::nd::random::mix;
+use crate::nd::restrict::restrict;
 use crate::nd::split::split;
 use crate::nd::tree::Tree;
 
-/// Levels of a breadth-first search are looked at in graphs of so many times `options.piece` vertices.
-/// With 8 in place of 30 grids take longer and gain nothing.
-const LEVELS: usize = 30;
+/// Pieces of so many times `options.piece` vertices are cut by separators of their own, if they are thin or like a plane.
+const ALONE: usize = 30;
 
 /// A level is taken if its cost is below this share of that of the separator it replaces.
 const THINNER: f64 = 0.95;
+
+/// A graph is like a plane if its separator has less than so many times the square root of its vertices.
+const PLANE: f64 = 2.0;
 
 /// A large piece on the way from its tree to the pieces of the tree.
 struct Descent<'a> {
@@ -35,36 +40,45 @@ struct Descent<'a> {
 }
 
 impl Dissection<'_> {
-    /// Orders the large piece `list` whose graph is `graph`: vertex `v` there is `list[v]` here.
+    /// Orders the large piece `list` whose graph is `graph`: vertex `v` there is `list[v]` here. The best of
+    /// `tries` trees is taken, where there is a tree.
+    ///
+    /// A separator of a grid may wander far when it is refined on the finest graph, for many are as good: a tree
+    /// below it would have been in vain. So graphs like planes, and those with few neighbors, are first cut by finished
+    /// separators, one by one; both parts keep what is theirs of the coarser graphs.
     pub(super) fn dissect_large(
         &self,
         graph: Cow<'_, Weighted>,
+        levels: Option<Vec<Level>>,
         list: &mut [u32],
+        tries: u32,
         seed: u64,
     ) -> Result<(), OrderingError> {
-        let thin = graph.n() >= LEVELS * self.options.piece && may_be_thin(&graph);
-        let (levels, level) = rayon::join(
-            || self.hierarchy(&graph, seed),
-            || thin.then(|| best_level(&graph, self.options)).flatten(),
-        );
+        let levels = levels.unwrap_or_else(|| self.hierarchy(&graph, seed));
         self.go_on()?;
-        if let Some((cost, level)) = level
-            && cost < THINNER * self.root_cost(&graph, &levels, seed)
-        {
-            drop(levels);
+        if let Some(separation) = self.cut(&graph, &levels, seed) {
+            self.go_on()?;
             let mut space = self.take_space();
-            let ([left, right], count) = split(&graph, &level, list, &mut space);
+            let ([left, right], count) = split(&graph, &separation, list, &mut space);
+            let few = 2 * self.options.piece;
+            let (of_left, rest) = space.list.split_at(count);
+            let of_right = &rest[..right.n()];
+            let (left_levels, right_levels) = rayon::join(
+                || restrict(&graph, &levels, of_left, few),
+                || restrict(&graph, &levels, of_right, few),
+            );
             self.give_space(space);
-            drop(graph);
+            drop((graph, levels, separation));
             let (left_list, rest) = list.split_at_mut(count);
             let right_list = &mut rest[..right.n()];
-            let (a, b) = rayon::join(
-                || self.dissect_half(left, left_list, mix(seed ^ 1)),
-                || self.dissect_half(right, right_list, mix(seed ^ 2)),
+            let (a, b) = apart(
+                [left.n(), right.n()],
+                || self.dissect_half(left, Some(left_levels), left_list, mix(seed ^ 1)),
+                || self.dissect_half(right, Some(right_levels), right_list, mix(seed ^ 2)),
             );
             return a.and(b);
         }
-        let tree = self.tree(&graph, levels, seed);
+        let tree = self.tree(&graph, levels, tries, seed);
         self.go_on()?;
         let (arranged, bounds) = arrange(&tree);
         let place = places(&arranged, graph.n());
@@ -81,15 +95,42 @@ impl Dissection<'_> {
         self.descend(&descent, 1, list, 0)
     }
 
-    /// Orders a piece that may be large.
+    /// The separator with which a piece is cut before all others, refined to the end, if it is to be.
+    fn cut(&self, graph: &Weighted, levels: &[Level], seed: u64) -> Option<Separation> {
+        if graph.n() < ALONE * self.options.piece {
+            return None;
+        }
+        if !may_be_thin(graph) {
+            let like_a_plane = |cost: f64, level: &Weighted| {
+                let n = level.n() as f64;
+                cost * n < PLANE * n.sqrt() * level.total as f64
+            };
+            return Some(
+                self.root(graph, levels, self.options.tries, seed, like_a_plane)?
+                    .1,
+            );
+        }
+        let (root, level) = rayon::join(
+            || self.root(graph, levels, self.options.tries, seed, |_, _| true),
+            || best_level(graph, self.options),
+        );
+        match (root, level) {
+            (Some(root), Some(level)) if level.0 < THINNER * root.0 => Some(level.1),
+            (Some(root), _) => Some(root.1),
+            (None, level) => Some(level?.1),
+        }
+    }
+
+    /// Orders a piece that may be large, whose coarser versions may be known.
     pub(super) fn dissect_half(
         &self,
         graph: Weighted,
+        levels: Option<Vec<Level>>,
         list: &mut [u32],
         seed: u64,
     ) -> Result<(), OrderingError> {
         if graph.n() >= 2 * self.options.piece {
-            return self.dissect_large(Cow::Owned(graph), list, seed);
+            return self.dissect_large(Cow::Owned(graph), levels, list, 1, seed);
         }
         let mut space = self.take_space();
         let result = self.dissect(graph, list, seed, &mut space);

@@ -9,6 +9,7 @@
 //! The result depends on the pattern, the options and the seed, not on the number of threads:
 //! every bisection draws its random numbers from its place in the recursion.
 
+mod apart;
 mod bisect;
 mod board;
 mod buckets;
@@ -26,6 +27,7 @@ mod planes;
 mod predict;
 mod random;
 mod refine;
+mod restrict;
 mod runs;
 mod split;
 #[cfg(test)]
@@ -178,6 +180,7 @@ struct Space {
     graphs: Vec<Weighted>,
     local: Vec<u32>,
     list: Vec<u32>,
+    moved: Vec<u32>,
 }
 
 struct Dissection<'a> {
@@ -225,7 +228,13 @@ impl<'a> Dissection<'a> {
             self.graph.extract(&mut graph, list, Some);
             return self.dissect(graph, list, seed, &mut space);
         }
-        self.dissect_large(Cow::Borrowed(self.graph), list, seed)
+        self.dissect_large(
+            Cow::Borrowed(self.graph),
+            None,
+            list,
+            self.options.tries,
+            seed,
+        )
     }
 
     /// Orders the piece `list` whose graph is `graph`: vertex `v` there is `list[v]` here.

@@ -61,17 +61,25 @@ impl NdOptions {
     }
 }
 
-/// Separators of the upper levels, while graphs are small: worth long searches. Half of the moves for
-/// each vertex costs 2 % of flops and saves 5 % of the time.
+/// Separators of the upper levels where they are found, while graphs are small: worth long searches. Half of the
+/// moves for each vertex costs 2 % of flops and saves 5 % of the time.
 pub(crate) const THOROUGH: Patience = Patience {
+    passes: 12,
     per_vertex: 6.0,
     least: 20,
     most: 4000,
     hopeless: 2.0,
 };
 
+/// The same separators on the next levels.
+pub(crate) const COARSE: Patience = Patience {
+    passes: 4,
+    ..THOROUGH
+};
+
 /// The same separators on the large graphs, where they move little.
 pub(crate) const FINE: Patience = Patience {
+    passes: 3,
     per_vertex: 3.0,
     hopeless: 1.2,
     ..THOROUGH

@@ -92,7 +92,7 @@ impl Dissection<'_> {
                 })
             }
             // All in one place, or too entangled for a plane.
-            _ => self.dissect_half(graph, list, self.options.seed),
+            _ => self.dissect_half(graph, None, list, self.options.seed),
         }
     }
 }

@@ -31,10 +31,12 @@ impl Goal {
     }
 }
 
-/// How many moves a pass goes on without an improvement.
+/// How long a refinement looks for improvements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
-    /// Moves for each vertex of the separator.
+    /// Passes at most.
+    pub(crate) passes: u32,
+    /// Moves that a pass goes on without an improvement, for each vertex of the separator.
     pub(crate) per_vertex: f64,
     /// Moves at least.
     pub(crate) least: usize,
@@ -43,9 +45,6 @@ pub(crate) struct Patience {
     /// The pass also ends where the cost is so many times the best.
     pub(crate) hopeless: f64,
 }
-
-/// Passes at most.
-const PASSES: u32 = 12;
 
 /// One move: `vertex` left the separator and pulled `pulled..` into it.
 struct Move {
@@ -81,7 +80,7 @@ impl Refiner {
     /// Improves a separation by passes, until one brings nothing.
     pub(crate) fn refine(&mut self, task: &mut Task<impl Board>, patience: Patience) {
         let mut to = u8::from(task.weight[1] < task.weight[0]);
-        for _ in 0..PASSES {
+        for _ in 0..patience.passes {
             let moves = (task.separator.len() as f64 * patience.per_vertex) as usize;
             let moves = moves.clamp(patience.least, patience.most);
             if !self.run_pass(task, to, moves, patience.hopeless) {

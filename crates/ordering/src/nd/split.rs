@@ -11,7 +11,7 @@ use crate::nd::large::places;
 use crate::nd::{LARGE, Space};
 
 /// Splits `graph` and puts `list` into the order left, right, separator; returns the graphs of the
-/// sides and the number of vertices on the left.
+/// sides and the number of vertices on the left. `space.list` has the vertices of `graph` in that order.
 pub(super) fn split(
     graph: &Weighted,
     separation: &Separation,
@@ -33,9 +33,16 @@ pub(super) fn split(
             (side[u as usize] == s as u8).then(|| local[u as usize] - start)
         });
     }
-    let moved = space.list.par_iter_mut().with_min_len(LARGE);
-    moved.for_each(|k| *k = list[*k as usize]);
-    list.copy_from_slice(&space.list);
+    space.moved.clear();
+    if n < LARGE {
+        space
+            .moved
+            .extend(space.list.iter().map(|&k| list[k as usize]));
+    } else {
+        let places = space.list.par_iter().with_min_len(LARGE);
+        space.moved.par_extend(places.map(|&k| list[k as usize]));
+    }
+    list.copy_from_slice(&space.moved);
     (parts, starts[1])
 }
 

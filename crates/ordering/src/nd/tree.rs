@@ -1,10 +1,9 @@
 //! Many separators from one coarse hierarchy.
 //!
 //! A large graph is coarsened once. Going back up, a piece is bisected as soon as it has enough
-//! vertices on the current level, and all separators found so far are refined on every level. So the
-//! upper levels of the recursion share their coarsening, and only their separators' surroundings are
-//! looked at on the large graphs. A separator that gets worse on the way, because those above it
-//! moved too far, is given up, and its piece bisected anew on the level reached. The result is a tree
+//! vertices on the current level, and all separators found so far are refined, on every other of the
+//! largest levels. So the upper levels of the recursion share their coarsening, and only their separators' surroundings are
+//! looked at on the large graphs. The result is a tree
 //! of separators; its pieces are small enough to be dissected one by one in cache.
 //!
 //! Time linear in the edges. Nodes of one depth are independent of each other and run in parallel.
@@ -15,12 +14,12 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use crate::mindeg::NONE;
-use crate::nd::bisect::Level;
-use crate::nd::board::TreeNode;
+use crate::nd::bisect::{Level, Separation};
+use crate::nd::board::{SEPARATOR, TreeNode};
 use crate::nd::buckets::{Counted, values};
 use crate::nd::coarsen::Coarsener;
 use crate::nd::graph::Weighted;
-use crate::nd::options::{FINE, THOROUGH};
+use crate::nd::options::{COARSE, FINE};
 use crate::nd::predict::predicted_flops;
 use crate::nd::random::mix;
 use crate::nd::refine::Task;
@@ -30,21 +29,9 @@ use crate::nd::{Dissection, Space};
 const DEPTH: u32 = 16;
 const NODES: usize = 1 << DEPTH;
 
-/// A separator is given up if its cost is not below this share of that on the coarser level, where
-/// it was thicker: 0.9 gives 1 % less flops than 1.2, and 7-point grids 4 %.
-const PROGRESS: f64 = 0.9;
-
-/// No separator of more than so many times `options.piece` vertices is given up: bisecting them anew
-/// takes one thread long, and brings 1 to 2 % on 5- and 7-point grids only.
-const LARGEST_LOST: f64 = 48.0;
-
-/// Nor is one of a piece of fewer vertices than so many times `options.piece`: there are many of these, and
-/// little of the fill comes from them (1 % on `p2d9_700` and `qp_DTOC3`, which takes half longer with 4).
-const LEAST_LOST: f64 = 10.0;
-
-/// Nor is one that has more vertices than so many times the square root of its piece: in solids that
-/// brings nothing (`p3d27_64`: the same flops in two thirds of the time); in planes 2 to 7 %.
-const LONGEST_LOST: f64 = 2.0;
+/// Of the levels with more vertices, every other one is passed over: separators are refined on the next one
+/// all the same, and refining those of the upper nodes, one after the other, is what many threads wait for.
+const PASSED: usize = 20_000;
 
 /// Trees are compared on a level with at most the `SHARE`th part of the vertices.
 const SHARE: usize = 8;
@@ -70,49 +57,38 @@ pub(crate) struct Growing {
     pub(crate) closed: Vec<bool>,
     /// Only nodes below this number are divided; the last row of the tree has no children.
     pub(crate) limit: usize,
-    /// Cost of each separator when it was last refined.
-    costs: Vec<f64>,
+}
+
+/// A tree on a level on which trees are compared.
+struct Start {
+    at: usize,
+    cost: f64,
+    tree: Growing,
+}
+
+/// The graph that `levels[at]` is a coarser version of.
+fn at_level<'a>(graph: &'a Weighted, levels: &'a [Level], at: usize) -> &'a Weighted {
+    match at {
+        0 => graph,
+        _ => &levels[at - 1].graph,
+    }
 }
 
 impl Dissection<'_> {
     /// Divides `graph`, whose coarser versions are `levels`, into pieces of less than `options.piece`
-    /// vertices, where it can.
-    pub(crate) fn tree(&self, graph: &Weighted, mut levels: Vec<Level>, seed: u64) -> Tree {
-        let grown = |upto: usize, seed: u64| {
-            let coarsest = levels.last().map_or(graph, |l| &l.graph);
-            let mut tree = Growing::new(coarsest, graph.n());
-            for at in (upto..=levels.len()).rev() {
-                self.raise(graph, &levels, at, &mut tree, seed);
-            }
-            tree
-        };
-        // Where trees are compared: few vertices, so that several cost little.
-        let few = graph.n() / SHARE;
-        let mut compared = 1 + levels.iter().take_while(|l| l.graph.n() > few).count();
-        let mut tree = if compared <= levels.len() {
-            let coarse = &levels[compared - 1].graph;
-            let trials: Vec<(f64, Growing)> = (0..self.options.tries.max(1))
-                .into_par_iter()
-                .map(|k| {
-                    let own = if k == 0 {
-                        seed
-                    } else {
-                        mix(seed ^ mix(u64::from(k)))
-                    };
-                    let trial = grown(compared, own);
-                    let cost = predicted_flops(coarse, &trial.labels, &trial.divided);
-                    (cost, trial)
-                })
-                .collect();
-            let best = trials
-                .into_iter()
-                .reduce(|a, b| if b.0 < a.0 { b } else { a });
-            best.map_or_else(|| grown(compared, seed), |(_, tree)| tree)
-        } else {
-            compared = levels.len();
-            grown(compared, seed)
-        };
-        for at in (0..compared).rev() {
+    /// vertices, where it can; the best of `tries` trees.
+    pub(crate) fn tree(
+        &self,
+        graph: &Weighted,
+        mut levels: Vec<Level>,
+        tries: u32,
+        seed: u64,
+    ) -> Tree {
+        let start = self.start(graph, &levels, NODES / 2, tries, seed, |level, tree| {
+            predicted_flops(level, &tree.labels, &tree.divided)
+        });
+        let Start { at, mut tree, .. } = start;
+        for at in (0..at).rev() {
             levels.truncate(at + 1);
             self.raise(graph, &levels, at, &mut tree, seed);
         }
@@ -145,34 +121,81 @@ impl Dissection<'_> {
         }
     }
 
-    /// What the first separator alone will cost; infinite where there is none.
-    pub(crate) fn root_cost(&self, graph: &Weighted, levels: &[Level], seed: u64) -> f64 {
-        let coarsest = levels.last().map_or(graph, |l| &l.graph);
-        let mut tree = Growing::new(coarsest, graph.n());
-        tree.limit = 2;
-        for at in (0..=levels.len()).rev() {
+    /// The first separator alone, the best of `tries`, refined up to `graph`, and its cost; none where its cost and
+    /// the graph on the level where trials are compared are not as `wanted`.
+    pub(crate) fn root(
+        &self,
+        graph: &Weighted,
+        levels: &[Level],
+        tries: u32,
+        seed: u64,
+        wanted: impl Fn(f64, &Weighted) -> bool,
+    ) -> Option<(f64, Separation)> {
+        let cost = |level: &Weighted, tree: &Growing| self.root_cost(level, tree);
+        let start = self.start(graph, levels, 2, tries, seed, cost);
+        let mut tree = start.tree;
+        if !tree.divided[1] || !wanted(start.cost, at_level(graph, levels, start.at)) {
+            return None;
+        }
+        for at in (0..start.at).rev() {
             self.raise(graph, levels, at, &mut tree, seed);
         }
-        tree.costs[1]
+        Some((self.root_cost(graph, &tree), tree.into_separation()))
+    }
+
+    /// Trees of nodes below `limit` grown up to a level of few vertices, so that several cost little; the best.
+    fn start(
+        &self,
+        graph: &Weighted,
+        levels: &[Level],
+        limit: usize,
+        tries: u32,
+        seed: u64,
+        cost: impl Fn(&Weighted, &Growing) -> f64 + Sync,
+    ) -> Start {
+        let few = graph.n() / SHARE;
+        let large = levels.iter().take_while(|l| l.graph.n() > few).count();
+        // An even one, that is not passed over.
+        let at = (large + 1).next_multiple_of(2).min(levels.len());
+        let grown = |k: u32| {
+            let seed = match k {
+                0 => seed,
+                _ => mix(seed ^ mix(u64::from(k))),
+            };
+            let coarsest = at_level(graph, levels, levels.len());
+            let mut tree = Growing::new(coarsest, graph.n(), limit);
+            for at in (at..=levels.len()).rev() {
+                self.raise(graph, levels, at, &mut tree, seed);
+            }
+            let cost = cost(at_level(graph, levels, at), &tree);
+            Start { at, cost, tree }
+        };
+        let others = (1..tries).into_par_iter().map(grown);
+        let (first, others) = rayon::join(|| grown(0), || others.collect::<Vec<Start>>());
+        let better = |a: Start, b: Start| if b.cost < a.cost { b } else { a };
+        others.into_iter().fold(first, better)
+    }
+
+    fn root_cost(&self, graph: &Weighted, tree: &Growing) -> f64 {
+        let weight = [2, 3, 1].map(|t: usize| tree.label_weights[t].load(Relaxed));
+        self.options.goal(graph.total).cost(&weight)
     }
 
     /// Takes the tree from `levels[at]` (from nowhere: the end of `levels`) to the level above it in
-    /// size, refines its separators there and divides its pieces.
+    /// size, refines its separators there and divides its pieces, if that level is not passed over.
     fn raise(&self, graph: &Weighted, levels: &[Level], at: usize, tree: &mut Growing, seed: u64) {
-        let fine = match at {
-            0 => graph,
-            _ => &levels[at - 1].graph,
-        };
+        let fine = at_level(graph, levels, at);
+        let passed = at % 2 == 1 && fine.n() > PASSED;
         if let Some(level) = levels.get(at) {
             tree.labels = (level.map.par_iter())
                 .with_min_len(4096)
                 .map(|&c| AtomicU32::new(tree.labels[c as usize].load(Relaxed)))
                 .collect();
-            if !self.is_stopped() {
+            if !passed && !self.is_stopped() {
                 self.refine_all(fine, tree);
             }
         }
-        if !self.is_stopped() {
+        if !passed && !self.is_stopped() {
             self.divide(fine, tree, seed);
         }
     }
@@ -180,45 +203,24 @@ impl Dissection<'_> {
     /// Refines every separator, from the root down.
     fn refine_all(&self, graph: &Weighted, tree: &mut Growing) {
         let separators = tree.separators();
-        let mut refined = Vec::new();
-        if tree.divided[1] {
-            refined = self.refine_below(graph, tree, &separators, 1);
-        }
-        let mut lost = Vec::new();
-        for (t, cost) in refined {
-            tree.costs[t as usize] = cost;
-            if cost.is_infinite() {
-                lost.push(t);
-                tree.undivide(t);
-            }
-        }
-        if !lost.is_empty() {
-            tree.merge(graph, &lost);
-        }
+        self.refine_below(graph, tree, &separators, 1);
     }
 
-    /// Refines the separator of node `t`, then those below at the same time; returns the nodes with
-    /// their costs, which are infinite where the separator is to be given up.
+    /// Refines the separator of node `t`, if it is divided, then those below at the same time.
     fn refine_below(
         &self,
         graph: &Weighted,
         tree: &Growing,
         separators: &[Mutex<Vec<u32>>],
         t: u32,
-    ) -> Vec<(u32, f64)> {
+    ) {
+        if !tree.divided[t as usize] {
+            return;
+        }
         let mut space = self.take_space();
         let lock = |t: usize| separators[t].lock().unwrap_or_else(PoisonError::into_inner);
         let separator = std::mem::take(&mut *lock(t as usize));
-        let (total, cost) = self.refine_node(graph, tree, t, separator, &mut space);
-        let per_weight = graph.n() as f64 / graph.total as f64;
-        let vertices = total as f64 * per_weight;
-        let pieces = vertices / self.options.piece as f64;
-        let small = (LEAST_LOST..LARGEST_LOST).contains(&pieces)
-            && cost * per_weight < LONGEST_LOST * vertices.sqrt();
-        if small && cost > PROGRESS * tree.costs[t as usize] {
-            self.give_space(space);
-            return vec![(t, f64::INFINITY)];
-        }
+        self.refine_node(graph, tree, t, separator, &mut space);
         for &v in &space.bisector.refiner.left {
             let label = tree.labels[v as usize].load(Relaxed) as usize;
             if label != t as usize && tree.divided[label] {
@@ -226,19 +228,13 @@ impl Dissection<'_> {
             }
         }
         self.give_space(space);
-        let below = |t: u32| match tree.divided[t as usize] {
-            true => self.refine_below(graph, tree, separators, t),
-            false => Vec::new(),
-        };
-        let (left, right) = rayon::join(|| below(2 * t), || below(2 * t + 1));
-        let mut refined = vec![(t, cost)];
-        refined.extend(left);
-        refined.extend(right);
-        refined
+        rayon::join(
+            || self.refine_below(graph, tree, separators, 2 * t),
+            || self.refine_below(graph, tree, separators, 2 * t + 1),
+        );
     }
 
-    /// Refines the separator of node `t`; returns the weight of the subtree and the separator's cost.
-    /// Vertices that may have left the separator are in the refiner's list.
+    /// Refines the separator of node `t`. Vertices that may have left the separator are in the refiner's list.
     fn refine_node(
         &self,
         graph: &Weighted,
@@ -246,14 +242,13 @@ impl Dissection<'_> {
         t: u32,
         mut separator: Vec<u32>,
         space: &mut Space,
-    ) -> (u64, f64) {
+    ) {
         separator.retain(|&v| tree.labels[v as usize].load(Relaxed) == t);
         separator.sort_unstable();
         separator.dedup();
         let own = tree.label_weights[t as usize].load(Relaxed);
         let mut weight = [tree.weight_below(2 * t), tree.weight_below(2 * t + 1), own];
-        let total = weight.iter().sum();
-        let goal = self.options.goal(total);
+        let goal = self.options.goal(weight.iter().sum());
         let mut task = Task {
             graph,
             board: TreeNode {
@@ -270,29 +265,44 @@ impl Dissection<'_> {
         let refiner = &mut space.bisector.refiner;
         refiner.settle(&mut task);
         let small = 4 * graph.n() < tree.slots.len();
-        let patience = if small { THOROUGH } else { FINE };
+        let patience = if small { COARSE } else { FINE };
         refiner.refine(&mut task, patience);
-        (total, goal.cost(&weight))
     }
 }
 
 impl Growing {
-    /// One piece: the coarsest graph; `n` is the number of vertices of the finest.
-    fn new(coarsest: &Weighted, n: usize) -> Self {
+    /// One piece: the coarsest graph; `n` is the number of vertices of the finest, nodes below `limit` are divided.
+    fn new(coarsest: &Weighted, n: usize, limit: usize) -> Self {
         let mut tree = Self {
             labels: Vec::new(),
             label_weights: Vec::new(),
             slots: Vec::new(),
             divided: vec![false; NODES],
             closed: vec![false; NODES],
-            limit: NODES / 2,
-            costs: vec![f64::INFINITY; NODES],
+            limit,
         };
         tree.labels.resize_with(coarsest.n(), || AtomicU32::new(1));
         tree.label_weights.resize_with(NODES, AtomicU64::default);
         tree.slots.resize_with(n, || AtomicU32::new(NONE));
         tree.label_weights[1].store(coarsest.total, Relaxed);
         tree
+    }
+
+    /// The tree of one separator as a separation.
+    fn into_separation(self) -> Separation {
+        let sides = [SEPARATOR, SEPARATOR, 0, 1];
+        let labels = self.labels.par_iter().with_min_len(1 << 14);
+        let side: Vec<u8> = labels
+            .map(|label| sides[label.load(Relaxed) as usize & 3])
+            .collect();
+        let separator = (0..side.len() as u32).into_par_iter().with_min_len(1 << 14);
+        Separation {
+            separator: separator
+                .filter(|&v| side[v as usize] == SEPARATOR)
+                .collect(),
+            weight: [2, 3, 1].map(|t: usize| self.label_weights[t].load(Relaxed)),
+            side,
+        }
     }
 
     /// Nodes beyond which no vertex has a label.
@@ -331,39 +341,5 @@ impl Growing {
             Mutex::new(own.to_vec())
         });
         lists.collect()
-    }
-
-    /// Forgets that `t` and the nodes below are divided.
-    fn undivide(&mut self, t: u32) {
-        if std::mem::replace(&mut self.divided[t as usize], false) {
-            self.undivide(2 * t);
-            self.undivide(2 * t + 1);
-        }
-        self.closed[t as usize] = false;
-        self.costs[t as usize] = f64::INFINITY;
-    }
-
-    /// Makes each of the nodes `lost`, which are divided no more, one piece again.
-    fn merge(&mut self, graph: &Weighted, lost: &[u32]) {
-        let mut is_lost = vec![false; NODES];
-        for &t in lost {
-            is_lost[t as usize] = true;
-        }
-        // The highest of the lost nodes above each node, or the node itself.
-        let mut home: Vec<u32> = (0..NODES as u32).collect();
-        for t in 1..NODES {
-            let up = t / 2;
-            if is_lost[up] || home[up] as usize != up {
-                home[t] = home[up];
-            }
-        }
-        for weight in &mut self.label_weights {
-            *weight.get_mut() = 0;
-        }
-        for (label, &weight) in self.labels.iter_mut().zip(&graph.weights) {
-            let label = label.get_mut();
-            *label = home[*label as usize];
-            *self.label_weights[*label as usize].get_mut() += u64::from(weight);
-        }
     }
 }
