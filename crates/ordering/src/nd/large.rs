@@ -17,16 +17,26 @@ use crate::nd::restrict::restrict;
 use crate::nd::split::split;
 use crate::nd::tree::Tree;
 
-/// Pieces of so many times `options.piece` vertices are cut by separators of their own, if they are thin or like a plane.
+/// Pieces of so many times `options.piece` vertices are cut by finished separators, if they are thin or like a plane. With
+/// 15 or 60 grids have the same flops.
 const ALONE: usize = 30;
 
 /// A level is taken if its cost is below this share of that of the separator it replaces.
 const THINNER: f64 = 0.95;
 
+/// Where levels cost more than so many times as much, the graph is no grid, though its vertices have few neighbors.
+const THICK: f64 = 2.0;
+
 /// A graph is like a plane if its separator has less than so many times the square root of its vertices.
 const PLANE: f64 = 2.0;
 
-/// A large piece on the way from its tree to the pieces of the tree.
+/// Whether a separator of this cost shows that `graph` is like a plane.
+fn is_like_a_plane(cost: f64, graph: &Weighted) -> bool {
+    let n = graph.n() as f64;
+    cost * n < PLANE * n.sqrt() * graph.total as f64
+}
+
+/// A piece on the way from its tree to the pieces of the tree.
 struct Descent<'a> {
     graph: Cow<'a, Weighted>,
     seed: u64,
@@ -57,26 +67,7 @@ impl Dissection<'_> {
         let levels = levels.unwrap_or_else(|| self.hierarchy(&graph, seed));
         self.go_on()?;
         if let Some(separation) = self.cut(&graph, &levels, seed) {
-            self.go_on()?;
-            let mut space = self.take_space();
-            let ([left, right], count) = split(&graph, &separation, list, &mut space);
-            let few = 2 * self.options.piece;
-            let (of_left, rest) = space.list.split_at(count);
-            let of_right = &rest[..right.n()];
-            let (left_levels, right_levels) = rayon::join(
-                || restrict(&graph, &levels, of_left, few),
-                || restrict(&graph, &levels, of_right, few),
-            );
-            self.give_space(space);
-            drop((graph, levels, separation));
-            let (left_list, rest) = list.split_at_mut(count);
-            let right_list = &mut rest[..right.n()];
-            let (a, b) = apart(
-                [left.n(), right.n()],
-                || self.dissect_half(left, Some(left_levels), left_list, mix(seed ^ 1)),
-                || self.dissect_half(right, Some(right_levels), right_list, mix(seed ^ 2)),
-            );
-            return a.and(b);
+            return self.halve(graph, levels, separation, list, seed);
         }
         let tree = self.tree(&graph, levels, tries, seed);
         self.go_on()?;
@@ -95,29 +86,56 @@ impl Dissection<'_> {
         self.descend(&descent, 1, list, 0)
     }
 
+    /// Orders both sides of a large piece.
+    fn halve(
+        &self,
+        graph: Cow<'_, Weighted>,
+        levels: Vec<Level>,
+        separation: Separation,
+        list: &mut [u32],
+        seed: u64,
+    ) -> Result<(), OrderingError> {
+        self.go_on()?;
+        let mut space = self.take_space();
+        let ([left, right], count) = split(&graph, &separation, list, &mut space);
+        let few = 2 * self.options.piece;
+        let (of_left, rest) = space.list.split_at(count);
+        let of_right = &rest[..right.n()];
+        let (left_levels, right_levels) = rayon::join(
+            || restrict(&graph, &levels, of_left, few),
+            || restrict(&graph, &levels, of_right, few),
+        );
+        self.give_space(space);
+        drop((graph, levels, separation));
+        let (left_list, rest) = list.split_at_mut(count);
+        let right_list = &mut rest[..right.n()];
+        let (a, b) = apart(
+            [left.n(), right.n()],
+            || self.dissect_half(left, Some(left_levels), left_list, mix(seed ^ 1)),
+            || self.dissect_half(right, Some(right_levels), right_list, mix(seed ^ 2)),
+        );
+        a.and(b)
+    }
+
     /// The separator with which a piece is cut before all others, refined to the end, if it is to be.
     fn cut(&self, graph: &Weighted, levels: &[Level], seed: u64) -> Option<Separation> {
         if graph.n() < ALONE * self.options.piece {
             return None;
         }
+        let tries = self.options.tries;
         if !may_be_thin(graph) {
-            let like_a_plane = |cost: f64, level: &Weighted| {
-                let n = level.n() as f64;
-                cost * n < PLANE * n.sqrt() * level.total as f64
-            };
-            return Some(
-                self.root(graph, levels, self.options.tries, seed, like_a_plane)?
-                    .1,
-            );
+            let (_, root) = self.root(graph, levels, tries, seed, is_like_a_plane)?;
+            return self.options.is_worth(&root.weight).then_some(root);
         }
         let (root, level) = rayon::join(
-            || self.root(graph, levels, self.options.tries, seed, |_, _| true),
-            || best_level(graph, self.options),
+            || self.root(graph, levels, tries, seed, |_, _| true),
+            || best_level(graph, levels, self.options),
         );
-        match (root, level) {
-            (Some(root), Some(level)) if level.0 < THINNER * root.0 => Some(level.1),
-            (Some(root), _) => Some(root.1),
-            (None, level) => Some(level?.1),
+        let (level_cost, level) = level?;
+        match root.filter(|(_, root)| self.options.is_worth(&root.weight)) {
+            Some((cost, _)) if level_cost > THICK * cost => None,
+            Some((cost, root)) if level_cost >= THINNER * cost => Some(root),
+            _ => Some(level),
         }
     }
 

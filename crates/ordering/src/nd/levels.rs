@@ -5,32 +5,41 @@
 //! corner off a square with less than a side's. Local refinement never finds them, since every
 //! plane that is tilted a little has as many vertices. On other graphs levels are thick; they
 //! are looked at only where vertices have few neighbors, and taken only where they are thinner. One
-//! search from a vertex at the end; time linear in the edges.
+//! search from a vertex at the end, which is found on a coarser graph; time linear in the edges.
+
+use rayon::prelude::*;
 
 use crate::mindeg::NONE;
 use crate::nd::NdOptions;
-use crate::nd::bisect::Separation;
+use crate::nd::bisect::{Level, Separation};
 use crate::nd::board::SEPARATOR;
 use crate::nd::graph::Weighted;
 
 /// Most neighbors of a vertex on average where levels are looked at: 6 in a grid of volumes.
 const MOST_NEIGHBORS: usize = 6;
 
+/// The end of a graph is looked for on a level with at most so small a part of its vertices.
+const COARSER: usize = 8;
+
 /// Whether levels may be thin.
 pub(crate) fn may_be_thin(graph: &Weighted) -> bool {
     graph.adjacency.len() <= MOST_NEIGHBORS * graph.n()
 }
 
-/// The best level of the search from an end of `graph`, if it is connected, and its cost.
-pub(crate) fn best_level(graph: &Weighted, options: &NdOptions) -> Option<(f64, Separation)> {
+/// The best level of the search from an end of `graph`, if it is connected, and its cost. The end is found on a
+/// coarser one of its `levels`.
+pub(crate) fn best_level(
+    graph: &Weighted,
+    levels: &[Level],
+    options: &NdOptions,
+) -> Option<(f64, Separation)> {
     let mut depth = Vec::new();
     let mut queue = Vec::new();
-    search(graph, 0, &mut depth, &mut queue);
-    let end = *queue.last()?;
+    let end = end(graph, levels, &mut depth, &mut queue)?;
+    search(graph, end, &mut depth, &mut queue);
     if queue.len() < graph.n() {
         return None;
     }
-    search(graph, end, &mut depth, &mut queue);
     let goal = options.goal(graph.total);
     let (mut best, mut cost) = (None, f64::INFINITY);
     let mut before = 0;
@@ -66,6 +75,31 @@ pub(crate) fn best_level(graph: &Weighted, options: &NdOptions) -> Option<(f64, 
         separator,
     };
     Some((cost, separation))
+}
+
+/// A vertex at the end of `graph`: of those that the last vertex of a search on a coarse level stands for, one with fewest
+/// neighbors.
+fn end(
+    graph: &Weighted,
+    levels: &[Level],
+    depth: &mut Vec<u32>,
+    queue: &mut Vec<u32>,
+) -> Option<u32> {
+    let large = levels
+        .iter()
+        .take_while(|l| COARSER * l.graph.n() > graph.n());
+    let at = (large.count() + 1).min(levels.len());
+    let coarse = levels[..at].last().map_or(graph, |level| &level.graph);
+    search(coarse, 0, depth, queue);
+    let mut members = vec![*queue.last()?];
+    for level in levels[..at].iter().rev() {
+        let map = level.map.par_iter().enumerate().with_min_len(1 << 14);
+        let of_members = map.filter(|(_, c)| members.contains(c));
+        members = of_members.map(|(v, _)| v as u32).collect();
+    }
+    members
+        .into_iter()
+        .min_by_key(|&v| graph.neighbors(v).len())
 }
 
 /// Breadth-first search from `start`: distances, [`NONE`] where there is no path, and the vertices in
@@ -107,7 +141,7 @@ mod tests {
     fn a_diagonal_plane_cuts_a_grid_of_volumes() {
         let cube = graph("p3d7_20");
         assert!(may_be_thin(&cube));
-        let (cost, s) = best_level(&cube, &NdOptions::default()).unwrap();
+        let (cost, s) = best_level(&cube, &[], &NdOptions::default()).unwrap();
         // An axis-parallel plane has 400 vertices.
         assert!(cost < 310.0, "{cost}");
         assert_eq!(s.weight.iter().sum::<u64>(), cube.total);
@@ -134,6 +168,6 @@ mod tests {
         two.offsets.extend(ends);
         two.weights.extend(vec![1; n as usize]);
         two.total *= 2;
-        assert!(best_level(&two, &NdOptions::default()).is_none());
+        assert!(best_level(&two, &[], &NdOptions::default()).is_none());
     }
 }

@@ -35,16 +35,18 @@ pub(crate) fn restrict(graph: &Weighted, levels: &[Level], list: &[u32], few: us
         for (k, &c) in kept.iter().enumerate() {
             place[c as usize] = k as u32;
         }
-        let mut next = Level::default();
-        next.map = (vertices.par_iter().with_min_len(CHUNK))
-            .map(|&v| place[level.map[v as usize] as usize])
-            .collect();
+        let mut next = Level {
+            map: (vertices.par_iter().with_min_len(CHUNK))
+                .map(|&v| place[level.map[v as usize] as usize])
+                .collect(),
+            ..Level::default()
+        };
         level.graph.extract(&mut next.graph, &kept, |u| {
             let at = place[u as usize];
             (at != NONE).then_some(at)
         });
         weights = kept.iter().map(|&c| shares[c as usize]).collect();
-        next.graph.total = graph_total(&weights);
+        next.graph.total = weights.iter().map(|&w| u64::from(w)).sum();
         next.graph.weights.copy_from_slice(&weights);
         vertices = kept;
         restricted.push(next);
@@ -76,6 +78,46 @@ fn nonzero(list: &[u32]) -> Vec<u32> {
     concatenated(&found)
 }
 
-fn graph_total(weights: &[u32]) -> u64 {
-    weights.iter().map(|&w| u64::from(w)).sum()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Graph;
+    use crate::nd::{Dissection, NdOptions};
+    use std::sync::atomic::AtomicBool;
+    use tamarack_sparse::models::Model;
+
+    #[test]
+    fn a_part_keeps_its_share_of_every_level() {
+        let matrix = "p2d9_120".parse::<Model>().unwrap();
+        let matrix = matrix.generate::<f64>().unwrap();
+        let graph = Graph::from_pattern(matrix.pattern()).unwrap();
+        let graph = Weighted::new(graph, vec![2; matrix.n()]);
+        let (options, stop) = (NdOptions::default(), AtomicBool::new(false));
+        let dissection = Dissection::new(&graph, &options, &stop).unwrap();
+        let levels = dissection.hierarchy(&graph, 7);
+        let list: Vec<u32> = (0..graph.n() as u32).filter(|v| v % 120 < 50).collect();
+        let mut fine = Weighted::default();
+        graph.extract(&mut fine, &list, |u| {
+            list.binary_search(&u).ok().map(|k| k as u32)
+        });
+        let found = restrict(&graph, &levels, &list, 2000);
+        assert!(found.len() > 1 && found.len() <= levels.len());
+        assert!(found.last().unwrap().graph.n() < 2000);
+        for level in &found {
+            let coarse = &level.graph;
+            assert_eq!(level.map.len(), fine.n());
+            assert_eq!(coarse.total, fine.total);
+            let mut sums = vec![0; coarse.n()];
+            for v in 0..fine.n() as u32 {
+                let c = level.map[v as usize];
+                sums[c as usize] += fine.weights[v as usize];
+                for &u in fine.neighbors(v) {
+                    let d = level.map[u as usize];
+                    assert!(c == d || coarse.neighbors(c).contains(&d));
+                }
+            }
+            assert_eq!(sums, coarse.weights);
+            fine = coarse.clone();
+        }
+    }
 }

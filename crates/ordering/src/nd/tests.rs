@@ -306,6 +306,41 @@ fn every_vertex_comes_once() {
 }
 
 #[test]
+fn pieces_that_are_cut_alone_may_have_any_shape() {
+    let options = NdOptions {
+        leaf: 4,
+        piece: 10,
+        coarsest: 8,
+        ..NdOptions::default()
+    };
+    let square = |i: u32, j: u32| i == j + 30 || (i == j + 1 && !i.is_multiple_of(30));
+    let shapes = [
+        pattern(400, |_, _| false),
+        pattern(400, |i, j| i == j + 1),
+        pattern(400, |_, j| j == 0),
+        pattern(900, square),
+        pattern(900, |i, j| square(i, j) && !(j < 450 && i >= 450)),
+        pattern(900, |i, j| square(i, j) || i == j + 31),
+        pattern(400, |i, j| (i + j) % 97 == 0),
+    ];
+    for (k, p) in shapes.iter().enumerate() {
+        let orders = [1, 9].map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let mut list = Vec::new();
+            let stop = AtomicBool::new(false);
+            let pool = pool.build().unwrap();
+            pool.install(|| order(p, &options, By::Graph, &stop, &mut list))
+                .unwrap();
+            list
+        });
+        assert_eq!(orders[0], orders[1], "shape {k}");
+        let mut list = orders[0].clone();
+        list.sort_unstable();
+        assert!(list.iter().copied().eq(0..p.n() as u32), "shape {k}");
+    }
+}
+
+#[test]
 fn a_dissection_ends_soon_after_it_is_stopped() {
     let p = grid(22, 1);
     let stop = AtomicBool::new(true);

@@ -31,7 +31,7 @@ const NODES: usize = 1 << DEPTH;
 
 /// Of the levels with more vertices, every other one is passed over: separators are refined on the next one
 /// all the same, and refining those of the upper nodes, one after the other, is what many threads wait for.
-const PASSED: usize = 20_000;
+const PASSED: usize = 50_000;
 
 /// Trees are compared on a level with at most the `SHARE`th part of the vertices.
 const SHARE: usize = 8;
