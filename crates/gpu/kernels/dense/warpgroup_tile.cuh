@@ -217,6 +217,7 @@ template <class Begin> __device__ __forceinline__ void multiply(Sums &acc, Stage
         }
         warpgroup_wait();
         warpgroup_hold(part);
+        __syncwarp();
         if (lane_id() == 0) barrier_arrive(read);
 #pragma unroll
         for (int i = 0; i < 64; i++) acc.c[i] += part[i];

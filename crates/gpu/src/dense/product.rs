@@ -298,8 +298,8 @@ impl<T: Real> Products<T> {
     }
 }
 
-/// Large tiles where there are enough of them to fill the device several times; in f64, whose large tiles have a
-/// multiprocessor each, only where the inner dimension is long enough to hide that.
+/// Large tiles where there are enough of them to fill the device several times, by warpgroups once; in f64, whose large tiles
+/// have a multiprocessor each, only where the inner dimension is long enough to hide that.
 fn choose<T: Real>(gpu: &Gpu, products: &[Product]) -> Step {
     let (mut tiles, mut long) = (0, 0);
     for p in products {
@@ -310,9 +310,13 @@ fn choose<T: Real>(gpu: &Gpu, products: &[Product]) -> Step {
             long += own;
         }
     }
-    let enough = tiles >= 4 * u64::from(gpu.info().multiprocessors);
-    if enough && size_of::<T>() == 4 {
-        Step::Pipeline(Tile::Warpgroups)
+    let all = u64::from(gpu.info().multiprocessors);
+    let (once, enough) = (tiles >= all, tiles >= 4 * all);
+    let warpgroups = Step::Pipeline(Tile::Warpgroups);
+    if once && size_of::<T>() == 4 && warpgroups.on::<T>(gpu) == warpgroups {
+        warpgroups
+    } else if enough && size_of::<T>() == 4 {
+        Step::Pipeline(Tile::Tall)
     } else if enough && 2 * long > tiles {
         Step::Pipeline(Tile::T128)
     } else {

@@ -19,7 +19,7 @@ pub struct DeviceOptions {
     pub small_order: u32,
     /// Most fronts of a subtree that one block works off alone.
     pub sequence: u32,
-    /// From this order on fronts are cut into `large_tile`s instead of tiles of 64.
+    /// From this order on fronts are cut into `large_tile`s instead of tiles of 64; into [`Tile::Warpgroups`] from 3500 on at the latest.
     pub large_order: u32,
     /// Tiles of large fronts.
     pub large_tile: Tile,
@@ -47,13 +47,14 @@ impl Default for DeviceOptions {
 
 impl DeviceOptions {
     /// The same for a factor of `precision`, with the tiles of large fronts that are fastest there. On an H100 a front of 2048 pivots and
-    /// 8192 updates takes 3.63 ms with tiles of 128 × 128 and 3.26 with tall ones in f32; in f64 tall ones are 4 % faster there and
-    /// 5 % slower at an order of 16,384, where most of the time goes (`benches/runs/2026-11-21-h100/fronts.md`).
+    /// 8192 updates takes 3.5 ms with tiles of 128 × 128 in f32, 3.1 with tall ones and 2.1 by warpgroups (where there are none
+    /// the tiles are tall). In f64 tall ones are 4 % faster there
+    /// and 5 % slower at an order of 16,384, where most of the time goes (`benches/runs/2026-11-21-h100/fronts.md`, `warpgroups.md`).
     #[must_use]
     pub fn with_precision(self, precision: Precision) -> Self {
         let large_tile = match precision {
             Precision::F64 => Tile::T128,
-            Precision::F32 => Tile::Tall,
+            Precision::F32 => Tile::Warpgroups,
         };
         Self {
             large_tile,
@@ -185,6 +186,14 @@ impl DevicePlan {
     }
 }
 
+/// Warpgroups suit smaller fronts than other large tiles do: `el3d_60` in mixed precision takes 189 ms with them from 3500 on, 192 from 6000.
+fn large_order(options: &DeviceOptions) -> u32 {
+    match options.large_tile {
+        Tile::Warpgroups => options.large_order.min(3500),
+        _ => options.large_order,
+    }
+}
+
 fn kind(options: &DeviceOptions, npiv: usize, nupd: usize) -> FrontKind {
     // n is below 2^32
     let (pivots, updates) = (npiv as u32, nupd as u32);
@@ -192,7 +201,7 @@ fn kind(options: &DeviceOptions, npiv: usize, nupd: usize) -> FrontKind {
         FrontKind::Small
     } else if pivots == 0 {
         FrontKind::Sum
-    } else if u64::from(pivots) + u64::from(updates) < u64::from(options.large_order) {
+    } else if u64::from(pivots) + u64::from(updates) < u64::from(large_order(options)) {
         FrontKind::Tiled(Tile::T64)
     } else {
         FrontKind::Tiled(options.large_tile)

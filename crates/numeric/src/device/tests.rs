@@ -359,7 +359,11 @@ fn compare_with_host<T: DeviceValue>(gpu: &Gpu, name: &str, tolerance: f64) {
         large_tile: Tile::Tall,
         ..SMALL
     };
-    for options in [SMALL, tall, DeviceOptions::default()] {
+    let warpgroups = DeviceOptions {
+        large_tile: Tile::Warpgroups,
+        ..SMALL
+    };
+    for options in [SMALL, tall, warpgroups, DeviceOptions::default()] {
         let options = DeviceOptions {
             precision,
             ..options
