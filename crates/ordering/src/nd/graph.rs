@@ -120,6 +120,11 @@ impl Weighted {
     ) {
         part.offsets.reserve(vertices.len());
         part.weights.reserve(vertices.len());
+        let most = vertices.iter().map(|&v| self.neighbors(v).len()).sum();
+        part.adjacency.reserve(most);
+        if !self.edge_weights.is_empty() {
+            part.edge_weights.reserve(most);
+        }
         for &v in vertices {
             let range = self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize;
             if self.edge_weights.is_empty() {

@@ -25,9 +25,10 @@ use crate::nd::random::mix;
 use crate::nd::refine::Task;
 use crate::nd::{Dissection, Space};
 
-/// Nodes of the tree have numbers below 2 to this power.
-const DEPTH: u32 = 16;
-const NODES: usize = 1 << DEPTH;
+/// Nodes of a tree have numbers below this at most, and below `SPARE` times the pieces there would be if all had as many
+/// vertices: uneven trees are deeper by some rows.
+const NODES: usize = 1 << 16;
+const SPARE: usize = 64;
 
 /// Of the levels with more vertices, every other one is passed over: separators are refined on the next one
 /// all the same, and refining those of the upper nodes, one after the other, is what many threads wait for.
@@ -84,7 +85,9 @@ impl Dissection<'_> {
         tries: u32,
         seed: u64,
     ) -> Tree {
-        let start = self.start(graph, &levels, NODES / 2, tries, seed, |level, tree| {
+        let pieces = graph.n().div_ceil(self.options.piece).next_power_of_two();
+        let nodes = NODES.min(SPARE * pieces);
+        let start = self.start(graph, &levels, nodes, tries, seed, |level, tree| {
             predicted_flops(level, &tree.labels, &tree.divided)
         });
         let Start { at, mut tree, .. } = start;
@@ -132,7 +135,7 @@ impl Dissection<'_> {
         wanted: impl Fn(f64, &Weighted) -> bool,
     ) -> Option<(f64, Separation)> {
         let cost = |level: &Weighted, tree: &Growing| self.root_cost(level, tree);
-        let start = self.start(graph, levels, 2, tries, seed, cost);
+        let start = self.start(graph, levels, 4, tries, seed, cost);
         let mut tree = start.tree;
         if !tree.divided[1] || !wanted(start.cost, at_level(graph, levels, start.at)) {
             return None;
@@ -143,12 +146,12 @@ impl Dissection<'_> {
         Some((self.root_cost(graph, &tree), tree.into_separation()))
     }
 
-    /// Trees of nodes below `limit` grown up to a level of few vertices, so that several cost little; the best.
+    /// Trees of nodes below `nodes` grown up to a level of few vertices, so that several cost little; the best.
     fn start(
         &self,
         graph: &Weighted,
         levels: &[Level],
-        limit: usize,
+        nodes: usize,
         tries: u32,
         seed: u64,
         cost: impl Fn(&Weighted, &Growing) -> f64 + Sync,
@@ -163,7 +166,7 @@ impl Dissection<'_> {
                 _ => mix(seed ^ mix(u64::from(k))),
             };
             let coarsest = at_level(graph, levels, levels.len());
-            let mut tree = Growing::new(coarsest, graph.n(), limit);
+            let mut tree = Growing::new(coarsest, graph.n(), nodes);
             for at in (at..=levels.len()).rev() {
                 self.raise(graph, levels, at, &mut tree, seed);
             }
@@ -271,18 +274,18 @@ impl Dissection<'_> {
 }
 
 impl Growing {
-    /// One piece: the coarsest graph; `n` is the number of vertices of the finest, nodes below `limit` are divided.
-    fn new(coarsest: &Weighted, n: usize, limit: usize) -> Self {
+    /// One piece: the coarsest graph; `n` is the number of vertices of the finest, nodes have numbers below `nodes`.
+    fn new(coarsest: &Weighted, n: usize, nodes: usize) -> Self {
         let mut tree = Self {
             labels: Vec::new(),
             label_weights: Vec::new(),
             slots: Vec::new(),
-            divided: vec![false; NODES],
-            closed: vec![false; NODES],
-            limit,
+            divided: vec![false; nodes],
+            closed: vec![false; nodes],
+            limit: nodes / 2,
         };
         tree.labels.resize_with(coarsest.n(), || AtomicU32::new(1));
-        tree.label_weights.resize_with(NODES, AtomicU64::default);
+        tree.label_weights.resize_with(nodes, AtomicU64::default);
         tree.slots.resize_with(n, || AtomicU32::new(NONE));
         tree.label_weights[1].store(coarsest.total, Relaxed);
         tree
