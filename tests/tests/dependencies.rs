@@ -31,7 +31,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("testkit", &["sparse"]),
     ("tests", &["tamarack"]),
     ("benches", &["tamarack"]),
-    ("gpu-benches", &["tamarack", "solve", "gpu"]),
+    ("gpu-benches", &["tamarack", "numeric", "solve", "gpu"]),
 ];
 
 fn short(name: &str) -> &str {

@@ -233,6 +233,7 @@ impl Gpu {
     /// What went wrong in the work since the last check.
     pub fn synchronize(&self) -> Result<(), GpuError> {
         let _bound = self.context().bind()?;
+        let _none = crate::graph::no_recording();
         // SAFETY: the context is current.
         check(unsafe { driver::cuCtxSynchronize() }, "cuCtxSynchronize")
     }

@@ -4,11 +4,25 @@
 //! time, and 1.0 µs replayed, which is the device's (`benches/gpu`, `device`).
 
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::device::Context;
 use crate::driver::{self, CUgraph, CUgraphExec, check, check_in_drop};
 use crate::{GpuError, Stream};
+
+/// Recordings under way, in all threads. Whoever waits for a whole context while a stream of it records makes that recording
+/// invalid, and is not waited for itself.
+static RECORDING: RwLock<()> = RwLock::new(());
+
+/// Held while a stream records.
+fn recording() -> RwLockReadGuard<'static, ()> {
+    RECORDING.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Held while somebody waits for a whole context. Not within a recording, of which it would wait for the end.
+pub(crate) fn no_recording() -> RwLockWriteGuard<'static, ()> {
+    RECORDING.write().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Recorded work, ready to be replayed. Addresses and arguments are those of the recording.
 pub struct Graph {
@@ -43,6 +57,7 @@ impl Stream {
         enqueue: impl FnOnce() -> Result<(), E>,
     ) -> Result<Graph, E> {
         let _bound = self.context().bind()?;
+        let _recording = recording();
         let mode = driver::CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream is alive.
         let code = unsafe { driver::cuStreamBeginCapture_v2(self.raw(), mode) };

@@ -15,6 +15,7 @@ use memmap2::MmapMut;
 use crate::copy::same_length;
 use crate::device::Context;
 use crate::driver::{self, check, check_in_drop};
+use crate::graph::no_recording;
 use crate::view::resolve;
 use crate::{DeviceView, DeviceViewMut, Element, Gpu, GpuError, Stream};
 
@@ -79,6 +80,7 @@ impl<T> Drop for PinnedBuffer<T> {
         let Ok(_bound) = self.context.bind() else {
             return;
         };
+        let _none = no_recording();
         // SAFETY: a context is current. The memory must not go while the device writes to it.
         check_in_drop(unsafe { driver::cuCtxSynchronize() }, "cuCtxSynchronize");
         for (chunk, _) in self.pinned.iter().enumerate().filter(|(_, p)| **p) {

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 
-use crate::{DeviceBuffer, DevicePtr, GpuError};
+use crate::{DeviceBuffer, DevicePtr, Element, GpuError};
 
 /// Part of a buffer, to be read.
 pub struct DeviceView<'a, T> {
@@ -61,6 +61,33 @@ impl<'a, T> DeviceView<'a, T> {
         let (start, len) = resolve(range, self.len)?;
         Ok(DeviceView::new(self.ptr.add(start as u64), len))
     }
+}
+
+impl<'a, T: Element> DeviceView<'a, T> {
+    /// The same memory as elements of another type: as many as fit, from the first address on that is a multiple of their size.
+    #[must_use]
+    pub fn cast<U: Element>(self) -> DeviceView<'a, U> {
+        let (ptr, len) = cast(self.ptr, self.len);
+        DeviceView::new(ptr, len)
+    }
+}
+
+impl<'a, T: Element> DeviceViewMut<'a, T> {
+    /// As [`DeviceView::cast`].
+    #[must_use]
+    pub fn cast<U: Element>(self) -> DeviceViewMut<'a, U> {
+        let (ptr, len) = cast(self.ptr, self.len);
+        DeviceViewMut::new(ptr, len)
+    }
+}
+
+/// `len` elements as those of another type.
+fn cast<T, U>(ptr: DevicePtr<T>, len: usize) -> (DevicePtr<U>, usize) {
+    let size = size_of::<U>().max(1) as u64;
+    let end = ptr.address() + (len * size_of::<T>()) as u64;
+    let begin = ptr.address().next_multiple_of(size);
+    let count = end.saturating_sub(begin) / size;
+    (DevicePtr::from_address(begin), count as usize)
 }
 
 impl<T> DeviceViewMut<'_, T> {
@@ -160,4 +187,24 @@ pub(crate) fn resolve(
         });
     }
     Ok((start, end - start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_taken_as_that_of_another_type() {
+        for (address, len, begin, count) in [
+            (256, 8, 256, 4),
+            (260, 8, 264, 3),
+            (260, 1, 264, 0),
+            (256, 0, 256, 0),
+            (256, 7, 256, 3),
+        ] {
+            let view: DeviceView<'_, f32> = DeviceView::new(DevicePtr::from_address(address), len);
+            let wide = view.cast::<f64>();
+            assert_eq!((wide.ptr().address(), wide.len()), (begin, count));
+        }
+    }
 }

@@ -1,5 +1,8 @@
 //! The device layer on a real device; skipped, visibly, where there is none.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
 use tamarack_gpu::{
     DeviceArena, DeviceBuffer, Gpu, GpuError, GpuOptions, Kernel, Launch, Program, Stream, testing,
 };
@@ -397,4 +400,34 @@ fn one_device_copies_from_another() {
         // Once through the host, and once directly where there is a way.
         gpu.reach(&other).unwrap();
     }
+}
+
+#[test]
+fn waiting_for_the_device_spoils_no_recording() {
+    let Some(gpu) = testing::gpu() else { return };
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                gpu.synchronize().unwrap();
+                let mut pinned = gpu.pinned::<u32>(64).unwrap();
+                pinned.pin(..).unwrap();
+                thread::yield_now();
+            }
+        });
+        let record = || -> Result<(), GpuError> {
+            let stream = gpu.stream()?;
+            let mut buffer = gpu.alloc::<u32>(256)?;
+            let mut graph = stream.capture(|| {
+                (0..200_u8).try_for_each(|byte| stream.fill_bytes(&mut buffer, byte))
+            })?;
+            // SAFETY: the buffer lives until the stream has been waited for.
+            unsafe { graph.replay(&stream)? };
+            assert_eq!(stream.to_host(&buffer)?, [0xC7C7_C7C7; 256]);
+            Ok(())
+        };
+        let outcome = (0..200).try_for_each(|_| record());
+        done.store(true, Ordering::Relaxed);
+        outcome.unwrap();
+    });
 }

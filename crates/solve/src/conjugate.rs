@@ -3,6 +3,8 @@
 //! Where the factor is too inaccurate for plain refinement, `M⁻¹A` still has most of its
 //! eigenvalues near 1, and a few steps of conjugate gradients deal with the rest. The outer loop
 //! computes true residuals, so the backward error does not depend on the recurrence.
+//!
+//! The algorithm is written once; [`Vectors`] are on the host ([`Here`]) or on a device.
 
 use crate::error::SolveError;
 use crate::inverse::Inverse;
@@ -15,41 +17,80 @@ const MAX_STEPS: usize = 300;
 /// Reduction of the residual that one inner solve is asked for.
 const INNER: f64 = 1e-6;
 
+/// Where the steps of one inner solve are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Steps that were taken.
+    pub taken: usize,
+    /// Whether more would change anything.
+    pub going: bool,
+}
+
+/// The vectors of one right-hand side, wherever they are: the answer `x` and its residual `r`, a
+/// correction `d` of it, `z = M⁻¹ r` with a factor M, a direction `p`, and `A p`.
+pub(crate) trait Vectors {
+    /// Steps between two looks at how far they came.
+    const STEPS_A_LOOK: usize;
+
+    /// `r ← b − A x`, and the errors of `x`: normwise, componentwise.
+    fn measure(&mut self) -> Result<(f64, f64), SolveError>;
+
+    /// `x ← 0`.
+    fn clear(&mut self) -> Result<(), SolveError>;
+
+    /// `x ← x + d`; the old `x` is kept.
+    fn add(&mut self) -> Result<(), SolveError>;
+
+    /// `x` as it was before the last addition.
+    fn take_back(&mut self) -> Result<(), SolveError>;
+
+    /// `d, p ← 0`, `z ← r`. There will be at most `most` steps, and none once the largest magnitude in
+    /// `r` is `reduction` times what it is now.
+    fn begin(&mut self, reduction: f64, most: usize) -> Result<(), SolveError>;
+
+    /// `z ← M⁻¹ z`.
+    fn precondition(&mut self) -> Result<(), SolveError>;
+
+    /// Nothing, once there are no more steps; else `β ← zᵀ(r − r′) / rz` with `r′` the residual before, `rz ← rᵀz`, `p ← z + β p`. The β is Polak and
+    /// Ribière's: the preconditioner is itself inexact (Golub and Ye 1999).
+    fn turn(&mut self) -> Result<(), SolveError>;
+
+    /// Nothing, once there are no more steps; else `α ← rz / pᵀAp`, `d ← d + α p`, `r ← r − α A p`, `z ← r`; ends the steps where A does not bend
+    /// upwards along `p`.
+    fn step(&mut self) -> Result<(), SolveError>;
+
+    /// How far the steps came.
+    fn progress(&mut self) -> Result<Progress, SolveError>;
+}
+
 /// Improves one column until its componentwise error is `options.stop_at`, or no longer halved.
 /// Returns the report and the steps of conjugate gradients.
 pub(crate) fn conjugate_gradients(
-    matrix: &Measured<'_>,
-    inverse: &mut impl Inverse,
-    b: &[f64],
-    x: &mut [f64],
+    vectors: &mut impl Vectors,
     options: &RefineOptions,
-    residual: &mut Residual,
 ) -> Result<(ColumnReport, usize), SolveError> {
-    let mut measure = |x: &[f64]| matrix.errors(residual, x, b, options.residual);
-    let (mut normwise, mut componentwise) = measure(x);
+    let (mut normwise, mut componentwise) = vectors.measure()?;
     if !componentwise.is_finite() {
         // The start was no use: begin at zero.
-        x.fill(0.0);
-        (normwise, componentwise) = measure(x);
+        vectors.clear()?;
+        (normwise, componentwise) = vectors.measure()?;
     }
     let (mut taken, mut rounds) = (0, 0);
-    let mut best = x.to_vec();
     while componentwise > options.stop_at && taken < MAX_STEPS {
-        let d = inner_solve(matrix, inverse, &residual.r, &mut taken)?;
-        x.iter_mut().zip(&d).for_each(|(x, d)| *x += d);
-        let now = matrix.errors(residual, x, b, options.residual);
+        taken += inner_solve(vectors, MAX_STEPS - taken)?;
+        vectors.add()?;
+        let now = vectors.measure()?;
         rounds += 1;
         if !(now.1 < componentwise) {
+            vectors.take_back()?;
             break;
         }
         let slow = now.1 > componentwise / 2.0 && now.1 < options.accept;
         (normwise, componentwise) = now;
-        best.copy_from_slice(x);
         if slow {
             break;
         }
     }
-    x.copy_from_slice(&best);
     let report = ColumnReport {
         steps: rounds,
         normwise_backward_error: normwise,
@@ -58,52 +99,163 @@ pub(crate) fn conjugate_gradients(
     Ok((report, taken))
 }
 
-/// `A d ≈ r`, by preconditioned conjugate gradients from zero.
-fn inner_solve(
-    matrix: &Measured<'_>,
-    inverse: &mut impl Inverse,
-    right: &[f64],
-    taken: &mut usize,
-) -> Result<Vec<f64>, SolveError> {
-    let n = right.len();
-    let mut d = vec![0.0; n];
-    let mut r = right.to_vec();
-    let mut z = r.clone();
-    inverse.apply(&mut z, 1)?;
-    let mut p = z.clone();
-    let mut ap = vec![0.0; n];
-    let mut rz = dot(&r, &z);
-    let target = INNER * norm(right);
-    while *taken < MAX_STEPS && norm(&r) > target && rz > 0.0 {
-        *taken += 1;
-        matrix.tiles.a.matvec(&p, &mut ap);
-        let curvature = dot(&p, &ap);
-        if !(curvature > 0.0) {
-            break;
+/// `A d ≈ r`, by preconditioned conjugate gradients from zero; the steps it took.
+fn inner_solve<V: Vectors>(vectors: &mut V, most: usize) -> Result<usize, SolveError> {
+    vectors.begin(INNER, most)?;
+    vectors.precondition()?;
+    vectors.turn()?;
+    loop {
+        for _ in 0..V::STEPS_A_LOOK {
+            vectors.step()?;
+            vectors.precondition()?;
+            vectors.turn()?;
         }
-        let alpha = rz / curvature;
-        for i in 0..n {
-            d[i] += alpha * p[i];
-        }
-        let old = r.clone();
-        for i in 0..n {
-            r[i] -= alpha * ap[i];
-        }
-        z.copy_from_slice(&r);
-        inverse.apply(&mut z, 1)?;
-        // Polak and Ribière's β: the preconditioner is itself inexact (Golub and Ye 1999).
-        let change: f64 = z
-            .iter()
-            .zip(r.iter().zip(&old))
-            .map(|(z, (r, o))| z * (r - o))
-            .sum();
-        let beta = change / rz;
-        rz = dot(&r, &z);
-        for i in 0..n {
-            p[i] = z[i] + beta * p[i];
+        let progress = vectors.progress()?;
+        if !progress.going {
+            return Ok(progress.taken);
         }
     }
-    Ok(d)
+}
+
+/// Vectors on the host.
+pub(crate) struct Here<'a, I: ?Sized> {
+    matrix: &'a Measured<'a>,
+    inverse: &'a mut I,
+    options: &'a RefineOptions,
+    b: &'a [f64],
+    x: &'a mut [f64],
+    residual: &'a mut Residual,
+    kept: Vec<f64>,
+    d: Vec<f64>,
+    z: Vec<f64>,
+    p: Vec<f64>,
+    ap: Vec<f64>,
+    rz: f64,
+    alpha: f64,
+    /// Magnitude of `r` below which there are no more steps, and how many there may be.
+    target: f64,
+    most: usize,
+    progress: Progress,
+}
+
+impl<'a, I: Inverse + ?Sized> Here<'a, I> {
+    /// For one right-hand side, user order.
+    pub fn new(
+        matrix: &'a Measured<'a>,
+        inverse: &'a mut I,
+        b: &'a [f64],
+        x: &'a mut [f64],
+        options: &'a RefineOptions,
+        residual: &'a mut Residual,
+    ) -> Self {
+        let zero = vec![0.0; b.len()];
+        Self {
+            matrix,
+            inverse,
+            options,
+            kept: x.to_vec(),
+            b,
+            x,
+            residual,
+            d: zero.clone(),
+            z: zero.clone(),
+            p: zero.clone(),
+            ap: zero,
+            rz: 1.0,
+            alpha: 0.0,
+            target: 0.0,
+            most: 0,
+            progress: Progress {
+                taken: 0,
+                going: false,
+            },
+        }
+    }
+}
+
+impl<I: Inverse + ?Sized> Vectors for Here<'_, I> {
+    const STEPS_A_LOOK: usize = 1;
+
+    fn measure(&mut self) -> Result<(f64, f64), SolveError> {
+        let precision = self.options.residual;
+        Ok(self.matrix.errors(self.residual, self.x, self.b, precision))
+    }
+
+    fn clear(&mut self) -> Result<(), SolveError> {
+        self.x.fill(0.0);
+        Ok(())
+    }
+
+    fn add(&mut self) -> Result<(), SolveError> {
+        self.kept.copy_from_slice(self.x);
+        self.x.iter_mut().zip(&self.d).for_each(|(x, d)| *x += d);
+        Ok(())
+    }
+
+    fn take_back(&mut self) -> Result<(), SolveError> {
+        self.x.copy_from_slice(&self.kept);
+        Ok(())
+    }
+
+    fn begin(&mut self, reduction: f64, most: usize) -> Result<(), SolveError> {
+        self.z.copy_from_slice(&self.residual.r);
+        for zero in [&mut self.d, &mut self.p, &mut self.ap] {
+            zero.fill(0.0);
+        }
+        (self.rz, self.alpha) = (1.0, 0.0);
+        self.target = reduction * norm(&self.residual.r);
+        self.most = most;
+        self.progress = Progress {
+            taken: 0,
+            going: true,
+        };
+        Ok(())
+    }
+
+    fn precondition(&mut self) -> Result<(), SolveError> {
+        self.inverse.apply(&mut self.z, 1)
+    }
+
+    fn turn(&mut self) -> Result<(), SolveError> {
+        if !self.progress.going {
+            return Ok(());
+        }
+        // r − r′ = −α A p
+        let beta = -self.alpha * dot(&self.z, &self.ap) / self.rz;
+        self.rz = dot(&self.residual.r, &self.z);
+        for (p, z) in self.p.iter_mut().zip(&self.z) {
+            *p = z + beta * *p;
+        }
+        let far = norm(&self.residual.r) > self.target && self.rz > 0.0;
+        self.progress.going = far && self.progress.taken < self.most;
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<(), SolveError> {
+        if !self.progress.going {
+            return Ok(());
+        }
+        self.progress.taken += 1;
+        self.matrix.tiles.a.matvec(&self.p, &mut self.ap);
+        let curvature = dot(&self.p, &self.ap);
+        if !(curvature > 0.0) {
+            self.progress.going = false;
+            return Ok(());
+        }
+        self.alpha = self.rz / curvature;
+        let (r, alpha) = (&mut self.residual.r, self.alpha);
+        let along = |to: &mut [f64], alpha: f64, v: &[f64]| {
+            to.iter_mut().zip(v).for_each(|(to, v)| *to += alpha * v);
+        };
+        along(&mut self.d, alpha, &self.p);
+        along(r, -alpha, &self.ap);
+        self.z.copy_from_slice(r);
+        Ok(())
+    }
+
+    fn progress(&mut self) -> Result<Progress, SolveError> {
+        Ok(self.progress)
+    }
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

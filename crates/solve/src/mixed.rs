@@ -8,10 +8,9 @@ use std::sync::Arc;
 use tamarack_numeric::{Control, FactorError, FactorOptions, OnNotSpd};
 use tamarack_sparse::{Pattern, SymmetricCsc};
 
-use crate::conjugate::conjugate_gradients;
 use crate::error::SolveError;
 use crate::inverse::Inverse;
-use crate::refine::{Measured, RefineOptions, RefineReport, RefineWorkspace};
+use crate::refine::{ColumnReport, RefineOptions, RefineReport, RefineWorkspace};
 use crate::solver::{Engine, Form, Solver};
 
 /// What it took to get accurate answers.
@@ -187,29 +186,14 @@ impl MixedFactor {
                 outcome: Outcome::Refined,
             });
         }
-        let (team, n) = (single.team(), a.n());
-        let matrix = Measured::new(a, team.as_deref(), &mut workspace.residual);
-        let mut steps = 0;
-        for (c, column) in report.columns.iter_mut().enumerate() {
-            if !(column.componentwise_backward_error <= GOOD) {
-                let range = c * n..(c + 1) * n;
-                let (b, x) = (&b[range.clone()], &mut x[range]);
-                let residual = &mut workspace.residual;
-                let (improved, taken) =
-                    conjugate_gradients(&matrix, single, b, x, options, residual)?;
-                let before = column.steps;
-                *column = improved;
-                column.steps += before;
-                steps += taken;
-            }
-        }
-        report.converged = report
-            .columns
-            .iter()
-            .all(|c| c.componentwise_backward_error <= options.accept);
+        let n = a.n();
+        let outcome = improve(&mut report, options, |c| {
+            let (b, x) = (&b[c * n..(c + 1) * n], &mut x[c * n..(c + 1) * n]);
+            single.conjugate_gradients(a, b, x, options, workspace)
+        })?;
         Ok(MixedReport {
             refine: report,
-            outcome: Outcome::ConjugateGradients { steps },
+            outcome,
         })
     }
 
@@ -242,6 +226,27 @@ impl MixedFactor {
     pub fn shift(&self) -> Option<f64> {
         self.double.as_ref()?.shift()
     }
+}
+
+/// Improves the columns of a report that are not good by conjugate gradients.
+pub(crate) fn improve(
+    report: &mut RefineReport,
+    options: &RefineOptions,
+    mut gradients: impl FnMut(usize) -> Result<(ColumnReport, usize), SolveError>,
+) -> Result<Outcome, SolveError> {
+    let mut steps = 0;
+    for (c, column) in report.columns.iter_mut().enumerate() {
+        if !(column.componentwise_backward_error <= GOOD) {
+            let (improved, taken) = gradients(c)?;
+            let before = column.steps;
+            *column = improved;
+            column.steps += before;
+            steps += taken;
+        }
+    }
+    let accepted = |c: &ColumnReport| c.componentwise_backward_error <= options.accept;
+    report.converged = report.columns.iter().all(accepted);
+    Ok(Outcome::ConjugateGradients { steps })
 }
 
 /// Each step gains at most 7 digits, often fewer: allow more of them.

@@ -10,10 +10,11 @@ use tamarack_plan::{FactorPlan, Machine, PlanOptions};
 use tamarack_sparse::{Pattern, SymmetricCsc};
 
 use crate::condition::log_determinant;
+use crate::conjugate::{Here, conjugate_gradients};
 use crate::error::{SolveError, check_len};
 use crate::inverse::{Inverse, Scaled, power_of_two_near};
 use crate::plan::Substitution;
-use crate::refine::{RefineOptions, RefineReport, RefineWorkspace, refine};
+use crate::refine::{ColumnReport, Measured, RefineOptions, RefineReport, RefineWorkspace, refine};
 use crate::substitution::solve;
 use crate::workspace::SolveWorkspace;
 
@@ -59,6 +60,22 @@ pub trait Solver: Inverse + Debug + Send {
         solve_refined_here(self, a, b, x, nrhs, options, workspace)
     }
 
+    /// Improves the answer to one right-hand side, user order, by conjugate gradients with the factor as preconditioner, where
+    /// refinement does not suffice; the accuracy, and the steps it took.
+    ///
+    /// # Errors
+    /// As [`solve_refined`](Self::solve_refined).
+    fn conjugate_gradients(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        b: &[f64],
+        x: &mut [f64],
+        options: &RefineOptions,
+        workspace: &mut RefineWorkspace,
+    ) -> Result<(ColumnReport, usize), SolveError> {
+        conjugate_gradients_here(self, a, b, x, options, workspace)
+    }
+
     /// Natural logarithm of the determinant of what was factorized, the scaling undone.
     ///
     /// # Errors
@@ -102,6 +119,18 @@ pub trait OnDevice {
         options: &RefineOptions,
     ) -> Result<RefineReport, SolveError>;
 
+    /// Improves column `column` of `x` as [`Solver::conjugate_gradients`] does; waits for it.
+    ///
+    /// # Errors
+    /// As [`solve_refined`](Self::solve_refined).
+    fn conjugate_gradients(
+        &mut self,
+        b: MatrixView<'_, f64>,
+        x: MatrixViewMut<'_, f64>,
+        column: u32,
+        options: &RefineOptions,
+    ) -> Result<(ColumnReport, usize), SolveError>;
+
     /// The values in double precision that were factorized last, if they are on the device.
     fn values(&self) -> Option<DeviceView<'_, f64>>;
 
@@ -124,6 +153,23 @@ pub(crate) fn solve_refined_here<I: Inverse + ?Sized>(
     x.copy_from_slice(b);
     inverse.apply(x, nrhs)?;
     refine(a, &mut inverse, b, x, nrhs, options, workspace)
+}
+
+/// Conjugate gradients on the host, with a factor that may be anywhere.
+pub(crate) fn conjugate_gradients_here<I: Inverse + ?Sized>(
+    inverse: &mut I,
+    a: &SymmetricCsc<f64>,
+    b: &[f64],
+    x: &mut [f64],
+    options: &RefineOptions,
+    workspace: &mut RefineWorkspace,
+) -> Result<(ColumnReport, usize), SolveError> {
+    check_len("b", b.len(), a.n(), 1)?;
+    check_len("x", x.len(), a.n(), 1)?;
+    let (team, residual) = (inverse.team(), &mut workspace.residual);
+    let matrix = Measured::new(a, team.as_deref(), residual);
+    let mut vectors = Here::new(&matrix, inverse, b, x, options, residual);
+    conjugate_gradients(&mut vectors, options)
 }
 
 /// Who factorizes matrices of one pattern.

@@ -130,8 +130,7 @@ impl Factor {
     }
 
     /// Solves `A x = b` on the GPU for the matrix that was factorized last, and refines: as
-    /// [`solve_refined`](Self::solve_refined), with its bits, but for one thing. In mixed precision, where refinement does
-    /// not suffice the next means is a factor in double precision; conjugate gradients are left out.
+    /// [`solve_refined`](Self::solve_refined), with its bits.
     ///
     /// `b` stays as it is; both are `n × nrhs`, columns a leading dimension apart, user order.
     ///

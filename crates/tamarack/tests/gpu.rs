@@ -1,8 +1,8 @@
 //! The solver on a GPU; skipped visibly without one.
 
 use tamarack::{
-    Analysis, Device, DeviceRates, Error, ErrorKind, OnNotSpd, Options, Place, Precision,
-    SymmetricCsc, models::Model,
+    Analysis, Device, DeviceRates, Duplicates, Error, ErrorKind, OnNotSpd, Options, Outcome, Place,
+    Precision, SymmetricCsc, Triplets, models::Model,
 };
 
 const MODELS: [&str; 6] = [
@@ -254,4 +254,54 @@ fn predictions_go_by_the_rates_that_are_kept() {
     assert_eq!(rates(&options), measured);
     gpu.keep("rates", &measured.to_text());
     assert_eq!(DeviceRates::of(gpu).unwrap(), measured);
+}
+
+/// An open chain of n springs: its condition number grows with n².
+fn chain(n: u32) -> SymmetricCsc<f64> {
+    let mut triplets = Triplets::new(n as usize).unwrap();
+    for i in 0..n {
+        let spring = if i % 3 == 0 { 10.0 } else { 1.0 };
+        triplets.push(i, i, spring).unwrap();
+        if i > 0 {
+            triplets.push(i - 1, i - 1, spring).unwrap();
+            triplets.push(i, i - 1, -spring).unwrap();
+        }
+    }
+    triplets.into_symmetric(Duplicates::Sum).unwrap()
+}
+
+#[test]
+fn conjugate_gradients_run_where_refinement_stagnates() {
+    let Some(mut options) = options() else { return };
+    options.precision = Precision::Mixed;
+    let mut compared = 0;
+    // Which of these is between the reach of refinement and the loss of positive pivots depends on rounding.
+    for n in [4000, 8000, 12000, 16000, 24000, 48000] {
+        let a = chain(n);
+        let solve = |device: Device| {
+            let mut options = options.clone();
+            options.device = device;
+            let analysis = Analysis::new(a.pattern(), &options).unwrap();
+            let mut factor = analysis.factorize(&a).unwrap();
+            let mut x = right_sides(a.n(), 2);
+            let report = factor.solve_refined(&a, &mut x).unwrap();
+            let mut y = right_sides(a.n(), 2);
+            factor.solve_refined(&a, &mut y).unwrap();
+            assert_eq!(x, y, "{n}: bits differ");
+            report
+        };
+        let (host, device) = (solve(Device::Cpu), solve(Device::Gpu(0)));
+        let error = device.componentwise_backward_error();
+        assert!(device.refine.converged && error < 1e-14, "{n}: {error:e}");
+        eprintln!("{n}: {:?} on the host, {:?}", host.outcome, device.outcome);
+        let steps = |outcome| match outcome {
+            Outcome::ConjugateGradients { steps } => Some(steps),
+            _ => None,
+        };
+        if let (Some(want), Some(got)) = (steps(host.outcome), steps(device.outcome)) {
+            assert!(got > 0 && got <= 3 * want + 10, "{n}: {got}, {want}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 0, "none needed conjugate gradients on both");
 }

@@ -137,9 +137,6 @@ fn the_bits_are_those_of_the_way_through_the_host() {
                     let report = device
                         .solve_refined_device(right.view(), x.view_mut())
                         .unwrap();
-                    if expected.outcome != Outcome::Refined {
-                        break; // the next means differ
-                    }
                     compared += 1;
                     assert!(x.get(&stream) == want, "{what}: refined");
                     assert_eq!(report, expected, "{what}");
@@ -362,13 +359,13 @@ fn chain(n: u32) -> SymmetricCsc<f64> {
 }
 
 #[test]
-fn mixed_goes_over_to_double_precision_on_the_device() {
+fn mixed_takes_its_other_means_on_the_device() {
     let Some((mut options, gpu)) = options() else {
         return;
     };
     let stream = gpu.stream().unwrap();
     options.precision = Precision::Mixed;
-    let mut doubled = Vec::new();
+    let mut taken = Vec::new();
     let matrices = [
         hilbert(11),
         chain(8000),
@@ -390,16 +387,16 @@ fn mixed_goes_over_to_double_precision_on_the_device() {
                 .unwrap();
             let error = report.componentwise_backward_error();
             assert!(error < 1e-14, "{n}: {error:e}");
-            doubled.push((report.outcome, n));
+            taken.push((report.outcome, n));
             if round == 0 {
                 factor.refactorize_device(values.view()).unwrap();
             }
         }
     }
-    assert_eq!(doubled[0], (Outcome::Double, 11));
-    assert_eq!(doubled[1], (Outcome::Double, 11));
-    let stagnated = |(outcome, n): &(Outcome, usize)| *n > 11 && *outcome == Outcome::Double;
-    assert!(doubled.iter().any(stagnated), "{doubled:?}");
+    assert_eq!(taken[0], (Outcome::Double, 11));
+    assert_eq!(taken[1], (Outcome::Double, 11));
+    let stagnated = |(outcome, _): &(Outcome, usize)| matches!(outcome, Outcome::ConjugateGradients { steps } if *steps > 0);
+    assert!(taken.iter().any(stagnated), "{taken:?}");
 }
 
 #[test]

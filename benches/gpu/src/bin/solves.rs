@@ -10,7 +10,7 @@ use tamarack_gpu::dense::{
     SolveSpace,
 };
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
-use tamarack_gpu::spmv::{BackwardError, Residuals};
+use tamarack_gpu::spmv::{BackwardError, HalfPattern, Residuals};
 use tamarack_gpu::{DeviceBuffer, GpuError};
 use tamarack_gpu_benches::{Case, Suite};
 
@@ -306,15 +306,14 @@ fn residuals(suite: &mut Suite, side: u32, unknowns: u32) -> Result<(), GpuError
             starts.push(indices.len() as u64);
         }
     }
-    let mut list = Residuals::new(&gpu, &stream, &starts, &indices, 8)?;
+    let pattern = HalfPattern::new(&gpu, &stream, &starts, &indices)?;
+    let mut list = Residuals::new(&gpu, &stream, &pattern, &starts, &indices, 8)?;
     let entries = 2 * indices.len() as u64 - u64::from(n);
     let values = random::<f64>(suite, indices.len() as u64, 1.0)?;
     let x = random::<f64>(suite, 8 * u64::from(n), 1.0)?;
     let b = random::<f64>(suite, 8 * u64::from(n), 1.0)?;
     let mut r = gpu.alloc::<f64>(8 * n as usize)?;
     let size = format!("n={n}, {} a row", entries / u64::from(n));
-    let refresh = Case::new(problem, &size, "refresh").bytes(20.0 * entries as f64);
-    suite.time(refresh, |s| list.refresh(s, &values))?;
     for rhs in [1, 8] {
         let mut errors = gpu.alloc::<BackwardError>(rhs as usize)?;
         let size = format!("{size}, {rhs} rhs");
@@ -323,7 +322,14 @@ fn residuals(suite: &mut Suite, side: u32, unknowns: u32) -> Result<(), GpuError
         suite.time(case, |s| {
             let view = |data| MatrixView::new(data, n, rhs, n as usize);
             let out = MatrixViewMut::new(&mut r, n, rhs, n as usize)?;
-            list.launch(s, view(b.view())?, view(x.view())?, out, &mut errors)
+            list.launch(
+                s,
+                &values,
+                view(b.view())?,
+                view(x.view())?,
+                out,
+                &mut errors,
+            )
         })?;
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! The whole solver on the first GPU, phase by phase, beside cuDSS where its log is given.
 //!
-//! `sparse [--cache DIR] [--json FILE] [--peer LOG] [--tall ORDER] [--waves COUNT] [MODEL…]`. LOG is what `cudss_bench` printed for the same models on
-//! the same machine. With `--tall` fronts from ORDER on are cut into tiles of 128 × 64; with `--waves` so many are planned. Values and vectors are on the device, as they are for the peer; times are medians of the host's clock until
+//! `sparse [--cache DIR] [--json FILE] [--peer LOG] [MODEL…]`. LOG is what `cudss_bench` printed for the same models on
+//! the same machine. Values and vectors are on the device, as they are for the peer; times are medians of the host's clock until
 //! the device is done.
 
 use std::process::ExitCode;
@@ -14,7 +14,6 @@ use tamarack::{
     Analysis, Control, Device, DevicePlan, Error, Factor, Options, Place, SymmetricCsc,
 };
 
-use tamarack_gpu::dense::Tile;
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
 use tamarack_gpu::{DeviceViewMut, Gpu, GpuError};
 use tamarack_gpu_benches::{Floor, Peer};
@@ -40,37 +39,12 @@ struct Arguments {
     options: Options,
     json: Option<String>,
     peer: Option<String>,
-    change: Change,
     models: Vec<String>,
-}
-
-/// What is planned in another way than usual.
-#[derive(Clone, Copy, Default)]
-struct Change {
-    /// Fronts from this order on have tall tiles.
-    tall: Option<u32>,
-    waves: Option<usize>,
-}
-
-impl Change {
-    fn plan(self, usual: &Arc<DevicePlan>) -> Result<Arc<DevicePlan>, Error> {
-        let mut options = *usual.options();
-        if let Some(order) = self.tall {
-            (options.large_tile, options.large_order) = (Tile::Tall, order);
-        }
-        options.waves = self.waves.unwrap_or(options.waves);
-        if options == *usual.options() {
-            return Ok(usual.clone());
-        }
-        Ok(DevicePlan::new(usual.symbolic().clone(), &options)?.into())
-    }
 }
 
 fn main() -> ExitCode {
     let Some(arguments) = arguments() else {
-        eprintln!(
-            "sparse: [--cache DIR] [--json FILE] [--peer LOG] [--tall ORDER] [--waves COUNT] [MODEL…]"
-        );
+        eprintln!("sparse: [--cache DIR] [--json FILE] [--peer LOG] [MODEL…]");
         return ExitCode::FAILURE;
     };
     if let Err(error) = Gpu::count() {
@@ -90,14 +64,11 @@ fn arguments() -> Option<Arguments> {
     let mut options = Options::default();
     options.device = Device::Gpu(0);
     let (mut json, mut peer, mut models) = (None, None, Vec::new());
-    let mut change = Change::default();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--json" => json = Some(args.next()?),
             "--peer" => peer = Some(args.next()?),
-            "--tall" => change.tall = Some(args.next()?.parse().ok()?),
-            "--waves" => change.waves = Some(args.next()?.parse().ok()?),
             "--cache" => options.gpu.cache = Some(args.next()?.into()),
             "--nvrtc" => options.gpu.nvrtc = Some(args.next()?.into()),
             "--quick" => {}
@@ -112,7 +83,6 @@ fn arguments() -> Option<Arguments> {
         options,
         json,
         peer,
-        change,
         models,
     })
 }
@@ -120,10 +90,12 @@ fn arguments() -> Option<Arguments> {
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let log = arguments.peer.as_ref().map(std::fs::read_to_string);
     let log = log.transpose()?.unwrap_or_default();
+    // The context is made before all phases, as the peer's is.
+    let _context = Gpu::open_with(0, arguments.options.gpu.clone())?;
     println!("{}", Peer::HEAD);
     let mut rows = Vec::new();
     for name in &arguments.models {
-        let mut row = time(name, &arguments.options, arguments.change)?;
+        let mut row = time(name, &arguments.options)?;
         let peer = Peer::find(&log, name);
         println!("{}", Peer::line(name, &row, peer.as_ref()));
         row["model"] = json!(name);
@@ -137,11 +109,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// All phases of one model.
-fn time(
-    name: &str,
-    options: &Options,
-    change: Change,
-) -> Result<Value, Box<dyn std::error::Error>> {
+fn time(name: &str, options: &Options) -> Result<Value, Box<dyn std::error::Error>> {
     let a: SymmetricCsc<f64> = name.parse::<Model>()?.generate()?;
     let start = Instant::now();
     let analysis = Analysis::new(a.pattern(), options)?;
@@ -161,12 +129,11 @@ fn time(
     if let Place::Gpu { plan, gpu, .. } = analysis.place() {
         row["predicted_secs"] = json!(plan.predicted_secs());
         row["floor_secs"] = json!(Floor::of(plan.symbolic()).secs());
-        let plan = change.plan(plan)?;
         row["waves"] = json!(plan.options().waves);
         row["stages"] = json!(plan.staged().stages());
         row["predicted_bytes"] = json!(plan.device_bytes());
-        on_device(&a, gpu, &plan, &mut row)?;
-        mixed(&a, gpu, &plan, &mut row)?;
+        on_device(&a, gpu, plan, &mut row)?;
+        mixed(&a, gpu, plan, &mut row)?;
     }
     Ok(row)
 }

@@ -1,14 +1,14 @@
-// Residuals and what backward errors are made of, in one pass over a symmetric matrix kept in full, several right-hand sides at once.
+// Residuals and what backward errors are made of, in one pass over a symmetric matrix kept by halves, several right-hand sides at once.
 //
-// Shapes: A: n x n, starts of length n + 1, columns and values of length starts[n]; b, x, r: n x rhs, column-major; errors: rhs
+// Shapes: A: n x n (half.cuh); b, x, r: n x rhs, column-major; errors: rhs
 //         Errors; most: 6 numbers for each right-hand side, zero between launches; ticket: one u32, zero between launches.
 // Grid:   blocks of 256 threads that go on with a stride, LANES threads a row; blockIdx.y counts groups of VECTORS.
-// Needs:  starts[n] < 2^32.
+// Needs:  entries and rows below 2^32.
 // Order:  r = b - A x: each lane takes every LANES-th entry, then a tree; bits depend on LANES alone. Maxima are of the bits
 //         of numbers that are not negative, which are ordered as the numbers are, with NaN above infinity: whatever
 //         comes first, bits repeat.
 // Ref:    Oettli, Prager 1964; tiny denominators as in LAPACK's porfs.
-#include "spmv/spmv.cuh"
+#include "spmv/half.cuh"
 
 struct Errors {
     f64 componentwise; // max |r| / (|A||x| + |b|)
@@ -16,18 +16,16 @@ struct Errors {
 };
 
 struct Problem {
-    const u32 *starts, *columns;
-    const f64 *values, *b, *x;
+    Half a;
+    const f64 *b, *x;
     f64 *r;
     u64 ld_b, ld_x, ld_r;
     u64 *most;
     u32 *ticket;
     Errors *errors;
     f64 safe, least; // added to, and the largest of, denominators that are tiny
-    u32 n, rhs;
+    u32 rhs, unused;
 };
-
-#define DEPTH 4u // entries of a lane that are under way at once
 
 enum { ERROR, RESIDUAL, SOLUTION, RIGHT_HAND_SIDE, SIZE, MATRIX, COUNT };
 
@@ -44,35 +42,22 @@ template <u32 LANES, u32 VECTORS> __device__ __forceinline__ void backward_error
 #pragma unroll
     for (u32 v = 0; v < VECTORS; v++) column_of[v] = smaller(v, here - 1) * p.ld_x;
     const u32 stride = gridDim.x * (THREADS / LANES);
-    for (u64 row = blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES; row - threadIdx.x % WARP / LANES < p.n; row += stride) { // whole warps
+    for (u64 row = blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES; row - threadIdx.x % WARP / LANES < p.a.n; row += stride) { // whole warps
         f64 sum[VECTORS] = {}, size[VECTORS] = {}, norm = 0;
-        const u32 begin = row < p.n ? p.starts[row] : 0, end = row < p.n ? p.starts[row + 1] : 0;
-        for (u32 first_entry = begin + lane; first_entry < end; first_entry += DEPTH * LANES) {
-            u32 column[DEPTH];
-            f64 value[DEPTH];
+        each_of_row<LANES>(p.a, row, lane, [&](u32 column, f64 value) {
+            norm += fabs(value);
 #pragma unroll
-            for (u32 k = 0; k < DEPTH; k++) {
-                const u32 at = first_entry + k * LANES;
-                column[k] = at < end ? __ldg(p.columns + at) : NONE;
-                value[k] = at < end ? __ldg(p.values + at) : 0;
+            for (u32 v = 0; v < VECTORS; v++) {
+                const f64 entry = __ldg(x + column_of[v] + column);
+                sum[v] = fma(value, entry, sum[v]);
+                size[v] = fma(fabs(value), fabs(entry), size[v]);
             }
-#pragma unroll
-            for (u32 k = 0; k < DEPTH; k++) {
-                if (column[k] == NONE) continue;
-                norm += fabs(value[k]);
-#pragma unroll
-                for (u32 v = 0; v < VECTORS; v++) {
-                    const f64 entry = __ldg(x + column_of[v] + column[k]);
-                    sum[v] = fma(value[k], entry, sum[v]);
-                    size[v] = fma(fabs(value[k]), fabs(entry), size[v]);
-                }
-            }
-        }
+        });
         norm = group_sum<LANES>(norm);
 #pragma unroll
         for (u32 v = 0; v < VECTORS; v++) {
             const f64 product = group_sum<LANES>(sum[v]), sizes = group_sum<LANES>(size[v]);
-            if (v >= here || lane != 0 || row >= p.n) continue;
+            if (v >= here || lane != 0 || row >= p.a.n) continue;
             const f64 right = b[v * p.ld_b + row], left = right - product, whole = fabs(right) + sizes;
             r[v * p.ld_r + row] = left;
             take_larger(most[v][ERROR], whole > p.least ? fabs(left) / whole : (fabs(left) + p.safe) / (whole + p.safe));
@@ -86,7 +71,7 @@ template <u32 LANES, u32 VECTORS> __device__ __forceinline__ void backward_error
     for (u32 v = 0; v < VECTORS; v++) {
         most[v][MATRIX] = norms;
         if (v >= here) break;
-        for (u32 row = blockIdx.x * THREADS + threadIdx.x; row < p.n; row += gridDim.x * THREADS) {
+        for (u32 row = blockIdx.x * THREADS + threadIdx.x; row < p.a.n; row += gridDim.x * THREADS) {
             take_larger(most[v][SOLUTION], x[v * p.ld_x + row]);
             take_larger(most[v][RIGHT_HAND_SIDE], b[v * p.ld_b + row]);
         }
@@ -123,13 +108,8 @@ template <u32 LANES, u32 VECTORS> __device__ __forceinline__ void backward_error
 }
 
 #define ERRORS(LANES, VECTORS) \
-    extern "C" __global__ void __launch_bounds__(THREADS, VECTORS == 1 ? 5 : 3) backward_error_##LANES##_##VECTORS(const Problem p) { backward_error<LANES, VECTORS>(p); }
+    extern "C" __global__ void __launch_bounds__(THREADS, VECTORS == 1 ? 4 : 3) backward_error_##LANES##_##VECTORS(const Problem p) { backward_error<LANES, VECTORS>(p); }
 #define ERRORS_ALL(LANES) ERRORS(LANES, 1) ERRORS(LANES, 4)
 ERRORS_ALL(2)
 ERRORS_ALL(8)
 ERRORS_ALL(32)
-
-// to[e] = from[source[e]]: the values of the whole matrix from those of its lower half.
-extern "C" __global__ void __launch_bounds__(THREADS) backward_error_values(u32 count, const u32 *__restrict__ source, const f64 *__restrict__ from, f64 *__restrict__ to) {
-    for (u64 e = (u64)blockIdx.x * THREADS + threadIdx.x; e < count; e += (u64)gridDim.x * THREADS) to[e] = from[source[e]];
-}

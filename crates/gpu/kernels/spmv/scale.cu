@@ -20,18 +20,18 @@ __device__ __forceinline__ f64 scale_of(f64 a) {
 
 // scale <- D, so that the diagonal of D A D is about 1.
 extern "C" __global__ void __launch_bounds__(THREADS)
-scale_diagonal(const u64 *starts, const f64 *values, f64 *scale, u32 n) {
+scale_diagonal(const u32 *starts, const f64 *values, f64 *scale, u32 n) {
     for (u32 j = blockIdx.x * THREADS + threadIdx.x; j < n; j += gridDim.x * THREADS) scale[j] = scale_of(values[starts[j]]);
 }
 
 // to <- the values of D A D, rounded.
 extern "C" __global__ void __launch_bounds__(THREADS)
-scale_values(const u64 *starts, const u32 *rows, const f64 *values, const f64 *scale, f32 *to, u32 n) {
+scale_values(const u32 *starts, const u32 *rows, const f64 *values, const f64 *scale, f32 *to, u32 n) {
     const u32 lane = threadIdx.x % LANES;
     for (u32 j = (blockIdx.x * THREADS + threadIdx.x) / LANES; j < n; j += gridDim.x * THREADS / LANES) {
         const f64 d = scale[j];
-        const u64 end = starts[j + 1];
-        for (u64 k = starts[j] + lane; k < end; k += LANES) to[k] = (f32)(values[k] * d * scale[rows[k]]);
+        const u32 end = starts[j + 1];
+        for (u64 k = (u64)starts[j] + lane; k < end; k += LANES) to[k] = (f32)(values[k] * d * scale[rows[k]]);
     }
 }
 

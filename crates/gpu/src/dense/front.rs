@@ -15,8 +15,6 @@ use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program,
 
 const PROGRAM: Program = Program::at("dense/front_large.cu");
 const TALL: Program = Program::at("dense/front_tall.cu");
-/// From this order on tiles of 128 are faster: 8192 takes 4.3 ms instead of 6.3, 4096 1.4 instead of 1.25.
-const LARGE_ORDER: u32 = 6000;
 
 /// How a front is kept: heights and lengths that follow from its numbers of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,13 +183,19 @@ impl Fronts {
 }
 
 impl<T: Real> Fronts<T> {
-    /// The tile that suits a list by its largest front: of the large ones, in f32 by warpgroups, or the tall.
+    /// Tiles of large fronts, and the order from which fronts are large. In f64 8192 takes 4.3 ms with tiles of 128 instead of 6.3, 4096
+    /// 1.4 instead of 1.25; tall ones between them gain nothing in a tree (`benches/runs/2026-11-21-h100/sparse/tiles.md`).
+    pub const LARGE: (Tile, u32) = match size_of::<T>() {
+        4 => (Tile::Warpgroups, 6000),
+        _ => (Tile::T128, 6000),
+    };
+
+    /// The tile that suits a list by its largest front.
     #[must_use]
     pub fn tile_for(gpu: &Gpu, largest_order: u32) -> Tile {
-        let wanted = match (largest_order >= LARGE_ORDER, size_of::<T>()) {
-            (false, _) => Tile::T64,
-            (true, 4) => Self::usable(gpu, Tile::Warpgroups),
-            (true, _) => Tile::T128,
+        let wanted = match Self::LARGE {
+            (large, from) if largest_order >= from => Self::usable(gpu, large),
+            _ => Tile::T64,
         };
         Tile::on(wanted, gpu, shared_bytes::<T>(wanted))
     }

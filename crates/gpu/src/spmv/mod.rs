@@ -17,13 +17,16 @@
 //! first, because no kernel adds with floating-point atomics. Formats differ from each other by rounding.
 //! NaN and infinity are carried; padding never meets `x`.
 //!
-//! [`Residuals`] computes `b − A x` of a symmetric matrix together with backward errors, for refinement.
+//! [`Residuals`] computes `b − A x` of a symmetric matrix together with backward errors, for refinement, and
+//! [`Conjugate`] has what stands between two applications of a preconditioner in conjugate gradients.
 
 mod backward_error;
 mod balanced;
 mod choose;
+mod conjugate;
 mod csr;
 mod ell;
+mod half;
 mod host;
 mod scale;
 mod symmetric;
@@ -33,6 +36,8 @@ mod windows;
 
 pub use backward_error::{BackwardError, Residuals};
 pub use choose::{Format, Profile};
+pub use conjugate::{Conjugate, Progress};
+pub use half::HalfPattern;
 pub use host::Csr;
 pub use scale::{Scaling, Steps};
 

@@ -3,7 +3,9 @@
 //! `D A D` has a diagonal between 1/2 and 2, where D holds powers of two (van der Sluis 1969: near the best scaling of a
 //! positive definite matrix), so that single precision neither overflows nor underflows.
 
-use super::THREADS;
+use std::sync::Arc;
+
+use super::{HalfPattern, THREADS};
 use crate::primitives::{kernels, same, short, too_long};
 use crate::{
     Arg, DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream,
@@ -17,9 +19,7 @@ const MOST_BLOCKS: u32 = 1 << 14;
 
 /// The scaling of matrices of one pattern, and the kernels that go by it. Launches belong on one stream.
 pub struct Scaling {
-    n: u32,
-    starts: DeviceBuffer<u64>,
-    rows: DeviceBuffer<u32>,
+    pattern: Arc<HalfPattern>,
     /// The diagonal of D.
     scale: DeviceBuffer<f64>,
     diagonal: Kernel,
@@ -33,13 +33,23 @@ pub struct Steps {
 }
 
 impl Scaling {
-    /// Uploads the lower half of a symmetric pattern by columns, in each of which the diagonal entry comes first. D is
-    /// the identity until [`fit`](Self::fit).
+    /// For the lower half of a symmetric pattern by columns, in each of which the diagonal entry comes first; `pattern` was made of the
+    /// same `starts` and `rows`. D is the identity until [`fit`](Self::fit).
     ///
     /// # Errors
-    /// [`GpuError::Shape`] for a column without its diagonal entry, or rows that are not below it;
-    /// [`GpuError::OutOfMemory`]; as [`Gpu::load`].
-    pub fn new(gpu: &Gpu, stream: &Stream, starts: &[u64], rows: &[u32]) -> Result<Self, GpuError> {
+    /// [`GpuError::Shape`] for a column without its diagonal entry, or another pattern; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
+    pub fn new(
+        gpu: &Gpu,
+        stream: &Stream,
+        pattern: &Arc<HalfPattern>,
+        starts: &[u64],
+        rows: &[u32],
+    ) -> Result<Self, GpuError> {
+        same(
+            "entries of a symmetric matrix",
+            rows.len(),
+            pattern.entries(),
+        )?;
         let n = short("rows", starts.len().saturating_sub(1), 1 << 32)?;
         let entries = rows.len() as u64;
         for (j, pair) in (0..n).zip(starts.windows(2)) {
@@ -51,15 +61,15 @@ impl Scaling {
                 ));
             }
         }
-        if let Some(&row) = rows.iter().find(|&&row| row >= n) {
-            return Err(too_long("row of a symmetric matrix", row.into(), n.into()));
-        }
+        same(
+            "columns of a symmetric matrix",
+            n as usize,
+            pattern.n() as usize,
+        )?;
         let names = ["scale_diagonal", "scale_values", "scale_vector"];
         let [diagonal, values, vector] = kernels(gpu, &PROGRAM, names)?;
         Ok(Self {
-            n,
-            starts: stream.to_device(gpu, starts)?,
-            rows: stream.to_device(gpu, rows)?,
+            pattern: pattern.clone(),
             scale: stream.to_device(gpu, &vec![1.0; n as usize])?,
             diagonal,
             values,
@@ -67,10 +77,10 @@ impl Scaling {
         })
     }
 
-    /// Device memory, in bytes.
+    /// The pattern that it was made for.
     #[must_use]
-    pub fn bytes(&self) -> u64 {
-        8 * (self.starts.len() + self.scale.len()) as u64 + 4 * self.rows.len() as u64
+    pub fn pattern(&self) -> &Arc<HalfPattern> {
+        &self.pattern
     }
 
     /// The diagonal of D.
@@ -84,15 +94,18 @@ impl Scaling {
     /// # Errors
     /// [`GpuError::Shape`] for another number of values; a failing driver call.
     pub fn fit(&mut self, stream: &Stream, values: DeviceView<'_, f64>) -> Result<(), GpuError> {
-        same("values of a matrix", values.len(), self.rows.len())?;
+        same("values of a matrix", values.len(), self.pattern.entries())?;
         let args: [&dyn Arg; 4] = [
-            &self.starts.ptr(),
+            &self.pattern.starts.ptr(),
             &values.ptr(),
             &self.scale.ptr(),
-            &self.n,
+            &self.pattern.n,
         ];
         // SAFETY: the arguments of the kernel; starts are below the number of values.
-        unsafe { self.diagonal.launch(stream, launch(self.n.into()), &args) }
+        unsafe {
+            self.diagonal
+                .launch(stream, launch(self.pattern.n.into()), &args)
+        }
     }
 
     /// Enqueues: `to` becomes the values of `D A D`, rounded.
@@ -105,17 +118,21 @@ impl Scaling {
         values: DeviceView<'_, f64>,
         to: DeviceViewMut<'_, f32>,
     ) -> Result<(), GpuError> {
-        same("values of a matrix", values.len(), self.rows.len())?;
-        same("rounded values of a matrix", to.len(), self.rows.len())?;
+        same("values of a matrix", values.len(), self.pattern.entries())?;
+        same(
+            "rounded values of a matrix",
+            to.len(),
+            self.pattern.entries(),
+        )?;
         let args: [&dyn Arg; 6] = [
-            &self.starts.ptr(),
-            &self.rows.ptr(),
+            &self.pattern.starts.ptr(),
+            &self.pattern.indices.ptr(),
             &values.ptr(),
             &self.scale.ptr(),
             &to.ptr(),
-            &self.n,
+            &self.pattern.n,
         ];
-        let threads = u64::from(self.n) * u64::from(LANES);
+        let threads = u64::from(self.pattern.n) * u64::from(LANES);
         // SAFETY: the arguments of the kernel; starts and rows were checked.
         unsafe { self.values.launch(stream, launch(threads), &args) }
     }
@@ -125,10 +142,13 @@ impl Scaling {
     /// # Errors
     /// [`GpuError::Shape`] for another length; a failing driver call.
     pub fn apply(&self, stream: &Stream, x: DeviceViewMut<'_, f64>) -> Result<(), GpuError> {
-        same("a vector to be scaled", x.len(), self.n as usize)?;
-        let args: [&dyn Arg; 3] = [&self.scale.ptr(), &x.ptr(), &self.n];
+        same("a vector to be scaled", x.len(), self.pattern.n as usize)?;
+        let args: [&dyn Arg; 3] = [&self.scale.ptr(), &x.ptr(), &self.pattern.n];
         // SAFETY: the arguments of the kernel; both have n numbers.
-        unsafe { self.vector.launch(stream, launch(self.n.into()), &args) }
+        unsafe {
+            self.vector
+                .launch(stream, launch(self.pattern.n.into()), &args)
+        }
     }
 }
 

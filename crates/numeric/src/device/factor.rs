@@ -208,9 +208,16 @@ impl<T: DeviceValue> DeviceFactor<T> {
         self.values.view()
     }
 
-    /// The same, to be written on the stream that all work is enqueued on.
-    pub fn stream_and_values(&mut self) -> (&Stream, DeviceViewMut<'_, T>) {
-        (self.lanes.main(), self.values.view_mut())
+    /// The stream that all work is enqueued on, [`spare`](Self::spare), and the values to be written on it.
+    ///
+    /// # Errors
+    /// None.
+    pub fn stream_spare_and_values(
+        &mut self,
+    ) -> Result<(&Stream, DeviceView<'_, T>, DeviceViewMut<'_, T>), GpuError> {
+        let panels = self.plan.staged().factor_len() as usize;
+        let spare = self.arena.view().slice(panels..)?;
+        Ok((self.lanes.main(), spare, self.values.view_mut()))
     }
 
     /// Enqueues the copy of the values of `A + σI`.
@@ -294,6 +301,25 @@ impl<T: DeviceValue> DeviceFactor<T> {
     /// Panels, and what update matrices left: places as the plan says.
     pub fn arena(&self) -> DeviceView<'_, T> {
         self.arena.view()
+    }
+
+    /// The arena behind the panels: room of update matrices, which each factorization writes and nobody reads after it.
+    ///
+    /// # Errors
+    /// None.
+    pub fn spare(&self) -> Result<DeviceView<'_, T>, GpuError> {
+        let panels = self.plan.staged().factor_len() as usize;
+        self.arena.view().slice(panels..)
+    }
+
+    /// The same, to be written on the stream that all work is enqueued on.
+    ///
+    /// # Errors
+    /// None.
+    pub fn stream_and_spare(&mut self) -> Result<(&Stream, DeviceViewMut<'_, T>), GpuError> {
+        let panels = self.plan.staged().factor_len() as usize;
+        let (_, spare) = self.arena.view_mut().split_at(panels)?;
+        Ok((self.lanes.main(), spare))
     }
 
     /// Natural logarithm of the determinant of what was factorized; meaningless while the factor is stale. Reads

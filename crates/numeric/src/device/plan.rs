@@ -19,7 +19,7 @@ pub struct DeviceOptions {
     pub small_order: u32,
     /// Most fronts of a subtree that one block works off alone.
     pub sequence: u32,
-    /// From this order on fronts are cut into `large_tile`s instead of tiles of 64; into [`Tile::Warpgroups`] from 3500 on at the latest.
+    /// From this order on fronts are cut into `large_tile`s instead of tiles of 64.
     pub large_order: u32,
     /// Tiles of large fronts.
     pub large_tile: Tile,
@@ -33,11 +33,12 @@ pub struct DeviceOptions {
 
 impl Default for DeviceOptions {
     fn default() -> Self {
+        let (large_tile, large_order) = Fronts::<f64>::LARGE;
         Self {
             small_order: 96,
             sequence: 16,
-            large_order: 6000,
-            large_tile: Tile::T128,
+            large_order,
+            large_tile,
             precision: Precision::F64,
             waves: 1,
             rates: DeviceRates::H100,
@@ -46,17 +47,15 @@ impl Default for DeviceOptions {
 }
 
 impl DeviceOptions {
-    /// The same for a factor of `precision`, with the tiles of large fronts that are fastest there. On an H100 a front of 2048 pivots and
-    /// 8192 updates takes 3.5 ms with tiles of 128 × 128 in f32, 3.1 with tall ones and 2.1 by warpgroups (where there are none
-    /// the tiles are tall). In f64 tall ones are 4 % faster there
-    /// and 5 % slower at an order of 16,384, where most of the time goes (`benches/runs/2026-11-21-h100/fronts.md`, `warpgroups.md`).
+    /// The same for a factor of `precision`, with the tiles of large fronts that are fastest there.
     #[must_use]
     pub fn with_precision(self, precision: Precision) -> Self {
-        let large_tile = match precision {
-            Precision::F64 => Tile::T128,
-            Precision::F32 => Tile::Warpgroups,
+        let (large_tile, large_order) = match precision {
+            Precision::F64 => Fronts::<f64>::LARGE,
+            Precision::F32 => Fronts::<f32>::LARGE,
         };
         Self {
+            large_order,
             large_tile,
             precision,
             ..self
@@ -186,14 +185,6 @@ impl DevicePlan {
     }
 }
 
-/// Warpgroups suit smaller fronts than other large tiles do: `el3d_60` in mixed precision takes 189 ms with them from 3500 on, 192 from 6000.
-fn large_order(options: &DeviceOptions) -> u32 {
-    match options.large_tile {
-        Tile::Warpgroups => options.large_order.min(3500),
-        _ => options.large_order,
-    }
-}
-
 fn kind(options: &DeviceOptions, npiv: usize, nupd: usize) -> FrontKind {
     // n is below 2^32
     let (pivots, updates) = (npiv as u32, nupd as u32);
@@ -201,7 +192,7 @@ fn kind(options: &DeviceOptions, npiv: usize, nupd: usize) -> FrontKind {
         FrontKind::Small
     } else if pivots == 0 {
         FrontKind::Sum
-    } else if u64::from(pivots) + u64::from(updates) < u64::from(large_order(options)) {
+    } else if u64::from(pivots) + u64::from(updates) < u64::from(options.large_order) {
         FrontKind::Tiled(Tile::T64)
     } else {
         FrontKind::Tiled(options.large_tile)

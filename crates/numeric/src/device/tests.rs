@@ -355,14 +355,11 @@ fn compare_with_host<T: DeviceValue>(gpu: &Gpu, name: &str, tolerance: f64) {
     let mut host = host(&symbolic, &wide);
     let mut a: SymmetricCsc<T> = wide.cast();
     let precision = T::PRECISION;
-    let tall = DeviceOptions {
-        large_tile: Tile::Tall,
+    let of = |large_tile| DeviceOptions {
+        large_tile,
         ..SMALL
     };
-    let warpgroups = DeviceOptions {
-        large_tile: Tile::Warpgroups,
-        ..SMALL
-    };
+    let (tall, warpgroups) = (of(Tile::Tall), of(Tile::Warpgroups));
     for options in [SMALL, tall, warpgroups, DeviceOptions::default()] {
         let options = DeviceOptions {
             precision,

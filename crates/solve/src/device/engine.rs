@@ -15,7 +15,7 @@ use super::solver::DeviceSolver;
 use crate::error::{SolveError, check_len};
 use crate::refine::{ColumnReport, RefineOptions, RefineReport, RefineWorkspace};
 use crate::residual::ResidualPrecision;
-use crate::solver::{Engine, Form, OnDevice, Solver, solve_refined_here};
+use crate::solver::{Engine, Form, OnDevice, Solver, conjugate_gradients_here, solve_refined_here};
 
 /// A device that factorizes matrices of one structure.
 #[derive(Debug)]
@@ -68,8 +68,7 @@ impl Device {
         solver.factor.set_profiled(self.profiled);
         // A shift is found on the host.
         if options.not_spd == OnNotSpd::Fail {
-            let stream = solver.factor.stream();
-            solver.rounding = Rounding::new(gpu, stream, pattern, form == Form::Scaled)?;
+            solver.rounding = Rounding::new(&solver.factor, form == Form::Scaled)?;
         }
         Ok(Box::new(solver))
     }
@@ -111,7 +110,6 @@ impl Solver for DeviceSolver<f64> {
         control: &Control<'_>,
     ) -> Result<(), FactorError> {
         control.check()?;
-        self.renewed();
         self.factor.refactorize(a)?;
         control.all_done(self.factor.plan().symbolic().stats().flops_stored);
         Ok(())
@@ -127,6 +125,17 @@ impl Solver for DeviceSolver<f64> {
         workspace: &mut RefineWorkspace,
     ) -> Result<RefineReport, SolveError> {
         refined(self, a, b, x, nrhs, options, workspace)
+    }
+
+    fn conjugate_gradients(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        b: &[f64],
+        x: &mut [f64],
+        options: &RefineOptions,
+        workspace: &mut RefineWorkspace,
+    ) -> Result<(ColumnReport, usize), SolveError> {
+        improved(self, a, b, x, options, workspace)
     }
 
     fn log_determinant(&self) -> Result<f64, SolveError> {
@@ -150,7 +159,6 @@ impl Solver for DeviceSolver<f32> {
     ) -> Result<(), FactorError> {
         control.check()?;
         self.factor.check_pattern(a.pattern())?;
-        self.renewed();
         if self.factor.options().not_spd == OnNotSpd::Fail {
             self.refactorize_rounded(a)?;
         } else {
@@ -171,6 +179,17 @@ impl Solver for DeviceSolver<f32> {
         workspace: &mut RefineWorkspace,
     ) -> Result<RefineReport, SolveError> {
         refined(self, a, b, x, nrhs, options, workspace)
+    }
+
+    fn conjugate_gradients(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        b: &[f64],
+        x: &mut [f64],
+        options: &RefineOptions,
+        workspace: &mut RefineWorkspace,
+    ) -> Result<(ColumnReport, usize), SolveError> {
+        improved(self, a, b, x, options, workspace)
     }
 
     fn log_determinant(&self) -> Result<f64, SolveError> {
@@ -194,8 +213,7 @@ impl DeviceSolver<f32> {
     /// Factorizes what the device makes of the values of `a`.
     fn refactorize_rounded(&mut self, a: &SymmetricCsc<f64>) -> Result<(), FactorError> {
         let values = Values::Host(a.values());
-        self.rounding.round(values, &mut self.factor)?;
-        match self.factor.refactorize_in_place()? {
+        match self.rounding.factorize(values, &mut self.factor)? {
             None => Ok(()),
             Some((position, pivot)) => {
                 let symbolic = self.factor.plan().symbolic();
@@ -223,6 +241,25 @@ fn refined<T: Wide>(
         return Ok(report(columns, options));
     }
     solve_refined_here(solver, a, b, x, nrhs, options, workspace)
+}
+
+/// Likewise, by conjugate gradients.
+fn improved<T: Wide>(
+    solver: &mut DeviceSolver<T>,
+    a: &SymmetricCsc<f64>,
+    b: &[f64],
+    x: &mut [f64],
+    options: &RefineOptions,
+    workspace: &mut RefineWorkspace,
+) -> Result<(ColumnReport, usize), SolveError> {
+    check_len("b", b.len(), a.n(), 1)?;
+    check_len("x", x.len(), a.n(), 1)?;
+    if options.residual == ResidualPrecision::Double
+        && let Some(improved) = solver.improve_here(b, x, options)?
+    {
+        return Ok(improved);
+    }
+    conjugate_gradients_here(solver, a, b, x, options, workspace)
 }
 
 /// What became of all columns.

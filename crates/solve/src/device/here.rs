@@ -8,7 +8,7 @@ use super::engine::report;
 use super::scaled::{Rounding, Values};
 use super::solver::DeviceSolver;
 use crate::error::{SolveError, check_len};
-use crate::refine::{RefineOptions, RefineReport};
+use crate::refine::{ColumnReport, RefineOptions, RefineReport};
 use crate::residual::ResidualPrecision;
 use crate::solver::OnDevice;
 
@@ -41,8 +41,11 @@ impl Wide for f64 {
 }
 
 impl Wide for f32 {
-    fn wide<'a>(_: &'a DeviceFactor<f32>, rounding: &'a Rounding) -> Option<DeviceView<'a, f64>> {
-        rounding.values()
+    fn wide<'a>(
+        factor: &'a DeviceFactor<f32>,
+        rounding: &'a Rounding,
+    ) -> Option<DeviceView<'a, f64>> {
+        rounding.values(factor)
     }
 
     fn renew(
@@ -52,38 +55,29 @@ impl Wide for f32 {
         let factor = &mut solver.factor;
         if !solver.rounding.is_some() {
             // Matrices from the host may be shifted, and are rounded there.
-            solver.rounding =
-                Rounding::new(factor.gpu(), factor.stream(), factor.pattern(), false)?;
+            solver.rounding = Rounding::new(factor, false)?;
         }
-        let rounding = &mut solver.rounding;
-        rounding.round(Values::Device(values), factor)?;
-        match factor.refactorize_in_place()? {
+        match solver.rounding.factorize(Values::Device(values), factor)? {
             None => Ok(()),
             Some(bad) => Err(factor.refusal(bad)),
         }
     }
 }
 
-impl<T: Wide> OnDevice for DeviceSolver<T> {
-    fn refactorize(&mut self, values: DeviceView<'_, f64>) -> Result<(), SolveError> {
-        let (found, expected) = (values.len(), self.factor.pattern().row_idx().len());
-        if found != expected {
-            return Err(SolveError::Values { found, expected });
-        }
-        self.renewed();
-        Ok(T::renew(self, values)?)
-    }
+/// Where residuals cannot be computed on the device.
+const NOT_THERE: SolveError = SolveError::OnHost {
+    what: "the matrix in double precision, without its shift,",
+    instead: "refine there, by `solve_refined`",
+};
 
-    fn solve(&mut self, x: MatrixViewMut<'_, f64>) -> Result<(), SolveError> {
-        self.apply_device(x)
-    }
-
-    fn solve_refined(
-        &mut self,
-        b: MatrixView<'_, f64>,
-        x: MatrixViewMut<'_, f64>,
+impl<T: DeviceValue> DeviceSolver<T> {
+    /// An error for vectors of other shapes, and where answers cannot be refined on the device.
+    fn check_refined(
+        &self,
+        b: &MatrixView<'_, f64>,
+        x: &MatrixViewMut<'_, f64>,
         options: &RefineOptions,
-    ) -> Result<RefineReport, SolveError> {
+    ) -> Result<(), SolveError> {
         let n = self.n();
         check_len("b", b.rows() as usize, n, 1)?;
         check_len("x", x.view().rows() as usize, n, 1)?;
@@ -98,16 +92,56 @@ impl<T: Wide> OnDevice for DeviceSolver<T> {
         if !self.factor.is_current() {
             return Err(SolveError::Stale);
         }
-        if n == 0 || b.columns() == 0 {
+        Ok(())
+    }
+}
+
+impl<T: Wide> OnDevice for DeviceSolver<T> {
+    fn refactorize(&mut self, values: DeviceView<'_, f64>) -> Result<(), SolveError> {
+        let (found, expected) = (values.len(), self.factor.pattern().row_idx().len());
+        if found != expected {
+            return Err(SolveError::Values { found, expected });
+        }
+        Ok(T::renew(self, values)?)
+    }
+
+    fn solve(&mut self, x: MatrixViewMut<'_, f64>) -> Result<(), SolveError> {
+        self.apply_device(x)
+    }
+
+    fn solve_refined(
+        &mut self,
+        b: MatrixView<'_, f64>,
+        x: MatrixViewMut<'_, f64>,
+        options: &RefineOptions,
+    ) -> Result<RefineReport, SolveError> {
+        self.check_refined(&b, &x, options)?;
+        if self.n() == 0 || b.columns() == 0 {
             return Ok(report(Vec::new(), options));
         }
         match self.refine_device(b, x, options)? {
             Some(columns) => Ok(report(columns, options)),
-            None => Err(SolveError::OnHost {
-                what: "the matrix in double precision, without its shift,",
-                instead: "refine there, by `solve_refined`",
-            }),
+            None => Err(NOT_THERE),
         }
+    }
+
+    fn conjugate_gradients(
+        &mut self,
+        b: MatrixView<'_, f64>,
+        x: MatrixViewMut<'_, f64>,
+        column: u32,
+        options: &RefineOptions,
+    ) -> Result<(ColumnReport, usize), SolveError> {
+        self.check_refined(&b, &x, options)?;
+        let columns = b.columns() as usize;
+        check_len(
+            "columns",
+            columns.min(column as usize + 1),
+            column as usize + 1,
+            1,
+        )?;
+        let improved = self.improve_device(b, x, column, options)?;
+        improved.ok_or(NOT_THERE)
     }
 
     fn values(&self) -> Option<DeviceView<'_, f64>> {

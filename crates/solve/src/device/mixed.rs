@@ -1,7 +1,7 @@
 //! Mixed precision for a matrix and vectors that are on the device already.
 //!
-//! Two of the three means of [`MixedFactor`]: refinement, and where it does not suffice a factor in double precision of
-//! the values on the device. Conjugate gradients run on the host, and are left out.
+//! By the three means of [`MixedFactor`], all of them there: refinement, conjugate gradients, and a factor in double precision of the
+//! values on the device.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tamarack_numeric::{FactorError, FactorOptions};
 use tamarack_sparse::Pattern;
 
 use crate::error::SolveError;
-use crate::mixed::{MixedFactor, MixedReport, Outcome, STRICT, good, patient};
+use crate::mixed::{MixedFactor, MixedReport, Outcome, STRICT, good, improve, patient};
 use crate::refine::{RefineOptions, RefineReport, RefineWorkspace};
 use crate::solver::{Engine, Form, OnDevice, Solver};
 
@@ -101,9 +101,16 @@ impl MixedFactor {
                 return Err(SolveError::Stale);
             };
             let single = here(single)?;
-            let refined = single.solve_refined(b, x.reborrow(), &patient(options))?;
+            let mut refined = single.solve_refined(b, x.reborrow(), &patient(options))?;
             if options.max_steps == 0 || good(&refined) {
                 return Ok(report(refined, Outcome::Refined));
+            }
+            let outcome = improve(&mut refined, options, |c| {
+                // there are fewer than 2^32 columns
+                single.conjugate_gradients(b, x.reborrow(), c as u32, options)
+            })?;
+            if good(&refined) {
+                return Ok(report(refined, outcome));
             }
             let Some(values) = single.values() else {
                 return Err(SolveError::Stale);

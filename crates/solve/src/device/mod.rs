@@ -1,6 +1,7 @@
 //! Solves with a factor that is on a device: substitution stage by stage, recorded once and replayed, and
 //! refinement there. Mixed precision is [`MixedFactor`](crate::MixedFactor)'s, as on the host.
 
+mod conjugate;
 mod engine;
 mod here;
 mod mixed;

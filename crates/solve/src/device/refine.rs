@@ -5,13 +5,14 @@
 //! numbers a step and right-hand side, and the answers.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
-use tamarack_gpu::spmv::{BackwardError, Residuals, Steps};
+use tamarack_gpu::spmv::{BackwardError, HalfPattern, Residuals, Steps};
 use tamarack_gpu::{DeviceBuffer, DeviceView, Gpu, GpuError, Stream};
-use tamarack_numeric::DeviceValue;
 use tamarack_sparse::Pattern;
 
+use super::here::Wide;
 use super::solver::DeviceSolver;
 use super::vectors::{column, column_mut, matrix, matrix_mut, pull, push};
 use crate::error::SolveError;
@@ -19,33 +20,38 @@ use crate::refine::{ColumnReport, RefineOptions};
 
 /// A matrix on the device, and the vectors of a refinement.
 pub(super) struct Refiner {
-    n: usize,
+    pub n: usize,
     /// There is room for so many right-hand sides.
     pub most: usize,
-    residuals: Residuals,
-    steps: Steps,
+    pub residuals: Residuals,
+    pub steps: Steps,
     errors: DeviceBuffer<BackwardError>,
-    b: DeviceBuffer<f64>,
-    x: DeviceBuffer<f64>,
-    r: DeviceBuffer<f64>,
+    pub b: DeviceBuffer<f64>,
+    pub x: DeviceBuffer<f64>,
+    pub r: DeviceBuffer<f64>,
     /// Answers before the last step.
-    before: DeviceBuffer<f64>,
+    pub before: DeviceBuffer<f64>,
 }
 
 impl Refiner {
-    /// Uploads a pattern; its values come by [`refresh`](Self::refresh).
+    /// Uploads a pattern, of which `half` may be there already.
     pub fn new(
         gpu: &Gpu,
         stream: &Stream,
         pattern: &Pattern,
+        half: Option<&Arc<HalfPattern>>,
         most: usize,
     ) -> Result<Self, GpuError> {
         let n = pattern.n();
         let (starts, rows) = (pattern.col_ptr(), pattern.row_idx());
+        let half = match half {
+            Some(half) => half.clone(),
+            None => HalfPattern::new(gpu, stream, starts, rows)?,
+        };
         Ok(Self {
             n,
             most,
-            residuals: Residuals::new(gpu, stream, starts, rows, most as u32)?,
+            residuals: Residuals::new(gpu, stream, &half, starts, rows, most as u32)?,
             steps: Steps::new(gpu)?,
             errors: gpu.alloc(most)?,
             b: gpu.alloc(n * most)?,
@@ -55,17 +61,8 @@ impl Refiner {
         })
     }
 
-    /// Enqueues: the matrix gets these values.
-    pub fn refresh(
-        &mut self,
-        stream: &Stream,
-        values: DeviceView<'_, f64>,
-    ) -> Result<(), GpuError> {
-        self.residuals.refresh(stream, values)
-    }
-
     /// Solves for the right-hand sides in `b` and refines; there are at most [`most`](Self::most).
-    pub fn run<T: DeviceValue>(
+    pub fn run<T: Wide>(
         &mut self,
         solver: &mut DeviceSolver<T>,
         b: &[f64],
@@ -82,7 +79,7 @@ impl Refiner {
     }
 
     /// The same for some columns of matrices on the device; waits for it.
-    pub fn run_device<T: DeviceValue>(
+    pub fn run_device<T: Wide>(
         &mut self,
         solver: &mut DeviceSolver<T>,
         b: MatrixView<'_, f64>,
@@ -101,7 +98,7 @@ impl Refiner {
     }
 
     /// Solves for the first `nrhs` right-hand sides, and refines.
-    fn refine<T: DeviceValue>(
+    fn refine<T: Wide>(
         &mut self,
         solver: &mut DeviceSolver<T>,
         nrhs: usize,
@@ -118,7 +115,7 @@ impl Refiner {
         let mut columns = vec![ColumnReport::default(); nrhs];
         let mut active: Vec<usize> = (0..nrhs).collect();
         for step in 0..=options.max_steps {
-            let errors = self.measure(solver.factor.stream(), nrhs)?;
+            let errors = self.measure(solver, nrhs)?;
             let mut kept = Vec::with_capacity(active.len());
             for c in active {
                 let (report, error) = (&mut columns[c], &errors[c]);
@@ -150,16 +147,21 @@ impl Refiner {
     }
 
     /// Residuals of all right-hand sides, and their backward errors.
-    fn measure(&mut self, stream: &Stream, nrhs: usize) -> Result<Vec<BackwardError>, GpuError> {
+    pub fn measure<T: Wide>(
+        &mut self,
+        solver: &DeviceSolver<T>,
+        nrhs: usize,
+    ) -> Result<Vec<BackwardError>, SolveError> {
         let (n, errors) = (self.n, self.errors.view_mut().split_at(nrhs)?.0);
+        let (stream, values) = (solver.factor.stream(), values(solver)?);
         let (b, x) = (matrix(&self.b, n, nrhs)?, matrix(&self.x, n, nrhs)?);
         let r = matrix_mut(&mut self.r, n, nrhs)?;
-        self.residuals.launch(stream, b, x, r, errors)?;
-        stream.to_host(self.errors.view().slice(..nrhs)?)
+        self.residuals.launch(stream, values, b, x, r, errors)?;
+        Ok(stream.to_host(self.errors.view().slice(..nrhs)?)?)
     }
 
     /// Corrects the answers of `active` right-hand sides.
-    fn step<T: DeviceValue>(
+    fn step<T: Wide>(
         &mut self,
         solver: &mut DeviceSolver<T>,
         active: &[usize],
@@ -179,4 +181,9 @@ impl Refiner {
         }
         Ok(())
     }
+}
+
+/// The values of the matrix that was factorized.
+fn values<T: Wide>(solver: &DeviceSolver<T>) -> Result<DeviceView<'_, f64>, SolveError> {
+    T::wide(&solver.factor, &solver.rounding).ok_or(SolveError::Stale)
 }

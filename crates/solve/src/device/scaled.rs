@@ -1,14 +1,19 @@
 //! A matrix on its way into a factor in single precision.
 
-use tamarack_gpu::spmv::Scaling;
-use tamarack_gpu::{DeviceBuffer, DeviceView, Gpu, GpuError, Stream};
+use std::sync::Arc;
+
+use tamarack_gpu::spmv::{HalfPattern, Scaling};
+use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, GpuError, Stream};
 use tamarack_numeric::DeviceFactor;
-use tamarack_sparse::Pattern;
+use tamarack_sparse::ElimIdx;
 
 use super::vectors::{Way, column_mut};
 
 /// Values in double precision on the device, and how they are scaled and rounded; nothing for factors in double
 /// precision.
+///
+/// They are kept for residuals, and stand in the arena behind the panels where there is room: before a factorization to be rounded, and
+/// again after it, which has written over them.
 #[derive(Default)]
 pub(super) struct Rounding(Option<Parts>);
 
@@ -18,31 +23,31 @@ struct Parts {
     scaled: bool,
     /// Whether the values are those of the matrix that was factorized last.
     current: bool,
-    values: DeviceBuffer<f64>,
+    /// Room for the values where the factor has too little.
+    own: Option<DeviceBuffer<f64>>,
     way: Way,
 }
 
 /// Where the values of a matrix are.
+#[derive(Clone, Copy)]
 pub(super) enum Values<'a> {
     Host(&'a [f64]),
     Device(DeviceView<'a, f64>),
 }
 
 impl Rounding {
-    /// For matrices with a pattern.
-    pub fn new(
-        gpu: &Gpu,
-        stream: &Stream,
-        pattern: &Pattern,
-        scaled: bool,
-    ) -> Result<Self, GpuError> {
-        let entries = pattern.row_idx().len();
+    /// For matrices with the pattern of a factor.
+    pub fn new(factor: &DeviceFactor<f32>, scaled: bool) -> Result<Self, GpuError> {
+        let (gpu, stream, pattern) = (factor.gpu(), factor.stream(), factor.pattern());
+        let (starts, rows) = (pattern.col_ptr(), pattern.row_idx());
+        let half = HalfPattern::new(gpu, stream, starts, rows)?;
+        let fits = factor.spare()?.cast::<f64>().len() >= rows.len();
         Ok(Self(Some(Parts {
-            scaling: Scaling::new(gpu, stream, pattern.col_ptr(), pattern.row_idx())?,
+            scaling: Scaling::new(gpu, stream, &half, starts, rows)?,
             scaled,
             current: false,
-            values: gpu.alloc(entries)?,
-            way: Way::new(gpu, entries)?,
+            own: (!fits).then(|| gpu.alloc(rows.len())).transpose()?,
+            way: Way::new(gpu, rows.len())?,
         })))
     }
 
@@ -51,27 +56,48 @@ impl Rounding {
         self.0.is_some()
     }
 
-    /// Takes the values of a matrix, and scales and rounds them into those of `factor`.
-    pub fn round(
+    /// The pattern on the device, if it is there.
+    pub fn pattern(&self) -> Option<&Arc<HalfPattern>> {
+        self.0.as_ref().map(|parts| parts.scaling.pattern())
+    }
+
+    /// Scales and rounds the values of a matrix, factorizes it, and keeps the values; the first bad pivot, and what it was.
+    pub fn factorize(
         &mut self,
         from: Values<'_>,
         factor: &mut DeviceFactor<f32>,
-    ) -> Result<(), GpuError> {
+    ) -> Result<Option<(ElimIdx, f64)>, GpuError> {
         let Some(parts) = &mut self.0 else {
-            return Ok(());
+            return factor.refactorize_in_place();
         };
-        let (stream, to) = factor.stream_and_values();
         parts.current = false;
+        let entries = parts.scaling.pattern().entries();
+        let (stream, spare) = factor.stream_and_spare()?;
+        let to = of_mut(&mut parts.own, spare, entries)?;
         match from {
-            Values::Host(values) => parts.way.up(stream, values, parts.values.view_mut())?,
-            Values::Device(values) => stream.copy(values, &mut parts.values)?,
+            Values::Host(values) => parts.way.up(stream, values, to)?,
+            Values::Device(values) => stream.copy(values, to)?,
         }
+        let (stream, spare, rounded) = factor.stream_spare_and_values()?;
+        let wide = of(&parts.own, spare, entries)?;
         if parts.scaled {
-            parts.scaling.fit(stream, parts.values.view())?;
+            parts.scaling.fit(stream, wide)?;
         }
-        parts.scaling.round(stream, parts.values.view(), to)?;
+        parts.scaling.round(stream, wide, rounded)?;
+        let bad = factor.refactorize_in_place()?;
+        if bad.is_some() {
+            return Ok(bad);
+        }
+        if parts.own.is_none() {
+            let (stream, spare) = factor.stream_and_spare()?;
+            let to = of_mut(&mut parts.own, spare, entries)?;
+            match from {
+                Values::Host(_) => parts.way.up_again(stream, to)?,
+                Values::Device(values) => stream.copy(values, to)?,
+            }
+        }
         parts.current = true;
-        Ok(())
+        Ok(None)
     }
 
     /// Another matrix was factorized than the last of [`round`](Self::round).
@@ -81,10 +107,11 @@ impl Rounding {
         }
     }
 
-    /// The values of the matrix that was factorized last, if they are here.
-    pub fn values(&self) -> Option<DeviceView<'_, f64>> {
+    /// The values of the matrix that `factor` has factorized last, if they are here.
+    pub fn values<'a>(&'a self, factor: &'a DeviceFactor<f32>) -> Option<DeviceView<'a, f64>> {
         let parts = self.0.as_ref().filter(|parts| parts.current)?;
-        Some(parts.values.view())
+        let entries = parts.scaling.pattern().entries();
+        of(&parts.own, factor.spare().ok()?, entries).ok()
     }
 
     /// Enqueues `x ← D x` for the first columns of `n` numbers, where the matrix is scaled.
@@ -110,5 +137,29 @@ impl Rounding {
                 Ok(scale.iter().map(|d| d.ln()).sum())
             }
         }
+    }
+}
+
+/// The values where they stand: `entries` numbers of their own, or in the spare part of an arena.
+fn of<'a>(
+    own: &'a Option<DeviceBuffer<f64>>,
+    spare: DeviceView<'a, f32>,
+    entries: usize,
+) -> Result<DeviceView<'a, f64>, GpuError> {
+    match own {
+        Some(own) => Ok(own.view()),
+        None => spare.cast::<f64>().slice(..entries),
+    }
+}
+
+/// The same, to be written.
+fn of_mut<'a>(
+    own: &'a mut Option<DeviceBuffer<f64>>,
+    spare: DeviceViewMut<'a, f32>,
+    entries: usize,
+) -> Result<DeviceViewMut<'a, f64>, GpuError> {
+    match own {
+        Some(own) => Ok(own.view_mut()),
+        None => Ok(spare.cast::<f64>().split_at(entries)?.0),
     }
 }

@@ -41,8 +41,6 @@ pub struct DeviceSolver<T> {
     updates: u64,
     /// With the first refinement.
     refiner: Option<Refiner>,
-    /// Whether the refiner's matrix is the one that was factorized last.
-    refreshed: bool,
     pub(super) rounding: Rounding,
     pub(super) factor: DeviceFactor<T>,
 }
@@ -74,7 +72,6 @@ impl<T: DeviceValue> DeviceSolver<T> {
             stages,
             updates,
             refiner: None,
-            refreshed: false,
             rounding: Rounding::default(),
             factor,
         })
@@ -87,7 +84,6 @@ impl<T: DeviceValue> DeviceSolver<T> {
 
     /// The same, for factorizations from values on the device.
     pub fn factor_mut(&mut self) -> &mut DeviceFactor<T> {
-        self.refreshed = false;
         &mut self.factor
     }
 
@@ -159,11 +155,6 @@ impl<T: DeviceValue> DeviceSolver<T> {
         Ok(())
     }
 
-    /// Another factor stands where the last did.
-    pub(super) fn renewed(&mut self) {
-        self.refreshed = false;
-    }
-
     /// Solves and refines, all on the device; `None` where the matrix in double precision is not there.
     pub(super) fn refine_here(
         &mut self,
@@ -198,6 +189,35 @@ impl<T: DeviceValue> DeviceSolver<T> {
         )
     }
 
+    /// Improves the answer to one right-hand side by conjugate gradients on the device; `None` as above.
+    pub(super) fn improve_here(
+        &mut self,
+        b: &[f64],
+        x: &mut [f64],
+        options: &RefineOptions,
+    ) -> Result<Option<(ColumnReport, usize)>, SolveError>
+    where
+        T: Wide,
+    {
+        self.with_refiner(1, |refiner, solver| refiner.improve(solver, b, x, options))
+    }
+
+    /// The same of a column of matrices that are on the device, of equal shapes.
+    pub(super) fn improve_device(
+        &mut self,
+        b: MatrixView<'_, f64>,
+        mut x: MatrixViewMut<'_, f64>,
+        column: u32,
+        options: &RefineOptions,
+    ) -> Result<Option<(ColumnReport, usize)>, SolveError>
+    where
+        T: Wide,
+    {
+        self.with_refiner(1, |refiner, solver| {
+            refiner.improve_device(solver, b, &mut x, column, options)
+        })
+    }
+
     /// Refines batch after batch of `nrhs` right-hand sides by `run`; `None` where there is no refiner.
     fn refine_batches<B>(
         &mut self,
@@ -208,24 +228,22 @@ impl<T: DeviceValue> DeviceSolver<T> {
     where
         T: Wide,
     {
-        let Some(mut refiner) = self.take_refiner(nrhs)? else {
-            return Ok(None);
-        };
-        let mut columns = Vec::with_capacity(nrhs);
-        let done = batches
-            .map(|batch| run(&mut refiner, self, batch))
-            .try_for_each(|of| {
-                columns.extend(of?);
-                Ok::<(), SolveError>(())
-            });
-        self.refiner = Some(refiner);
-        done?;
-        Ok(Some(columns))
+        self.with_refiner(nrhs, |refiner, solver| {
+            let mut columns = Vec::with_capacity(nrhs);
+            for batch in batches {
+                columns.extend(run(refiner, solver, batch)?);
+            }
+            Ok(columns)
+        })
     }
 
-    /// The refiner with the matrix that was factorized last, and room for as many of `nrhs` right-hand sides as are
-    /// refined at a time; `None` where the matrix in double precision is not on the device, or there are none.
-    fn take_refiner(&mut self, nrhs: usize) -> Result<Option<Refiner>, SolveError>
+    /// Calls `work` with a refiner that has room for as many of `nrhs` right-hand sides as are refined at a time; `None` where the
+    /// matrix in double precision is not on the device, or there are none.
+    fn with_refiner<R>(
+        &mut self,
+        nrhs: usize,
+        work: impl FnOnce(&mut Refiner, &mut Self) -> Result<R, SolveError>,
+    ) -> Result<Option<R>, SolveError>
     where
         T: Wide,
     {
@@ -236,19 +254,15 @@ impl<T: DeviceValue> DeviceSolver<T> {
         self.make_room(most)?;
         let mut refiner = match self.refiner.take() {
             Some(refiner) if refiner.most >= most => refiner,
-            _ => {
-                self.refreshed = false;
-                let factor = &self.factor;
-                Refiner::new(factor.gpu(), factor.stream(), factor.pattern(), most)?
+            other => {
+                drop(other); // its memory may be needed
+                let (factor, half) = (&self.factor, self.rounding.pattern());
+                Refiner::new(factor.gpu(), factor.stream(), factor.pattern(), half, most)?
             }
         };
-        if !self.refreshed
-            && let Some(values) = T::wide(&self.factor, &self.rounding)
-        {
-            refiner.refresh(self.factor.stream(), values)?;
-            self.refreshed = true;
-        }
-        Ok(Some(refiner))
+        let done = work(&mut refiner, self);
+        self.refiner = Some(refiner);
+        done.map(Some)
     }
 
     /// Solves for at most [`MOST_RHS`] columns.

@@ -1,6 +1,7 @@
 //! Every format against the product on the host; skipped visibly without a GPU.
 
 mod backward_error;
+mod conjugate;
 mod cutting;
 mod products;
 mod scale;

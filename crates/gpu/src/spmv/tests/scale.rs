@@ -1,7 +1,13 @@
 //! Scaling against the host.
 
-use super::super::{Scaling, Steps};
+use super::super::{HalfPattern, Scaling, Steps};
 use crate::testing::gpu;
+use crate::{Gpu, GpuError, Stream};
+
+fn scaling(gpu: &Gpu, stream: &Stream, starts: &[u64], rows: &[u32]) -> Result<Scaling, GpuError> {
+    let pattern = HalfPattern::new(gpu, stream, starts, rows)?;
+    Scaling::new(gpu, stream, &pattern, starts, rows)
+}
 
 #[test]
 fn the_diagonal_comes_near_one() {
@@ -20,7 +26,7 @@ fn the_diagonal_comes_near_one() {
             }
             starts.push(rows.len() as u64);
         }
-        let mut scaling = Scaling::new(gpu, &stream, &starts, &rows).unwrap();
+        let mut scaling = scaling(gpu, &stream, &starts, &rows).unwrap();
         let on_device = stream.to_device(gpu, &values).unwrap();
         let mut rounded = gpu.alloc::<f32>(values.len()).unwrap();
         scaling.fit(&stream, on_device.view()).unwrap();
@@ -61,7 +67,7 @@ fn what_has_no_scale_keeps_one() {
     let Some(gpu) = gpu() else { return };
     let stream = gpu.stream().unwrap();
     let values = [0.0, f64::INFINITY, f64::NAN, -4.0];
-    let mut scaling = Scaling::new(gpu, &stream, &[0, 1, 2, 3, 4], &[0, 1, 2, 3]).unwrap();
+    let mut scaling = scaling(gpu, &stream, &[0, 1, 2, 3, 4], &[0, 1, 2, 3]).unwrap();
     let on_device = stream.to_device(gpu, &values).unwrap();
     scaling.fit(&stream, on_device.view()).unwrap();
     assert_eq!(
@@ -74,7 +80,7 @@ fn what_has_no_scale_keeps_one() {
 fn a_pattern_without_its_diagonal_is_refused() {
     let Some(gpu) = gpu() else { return };
     let stream = gpu.stream().unwrap();
-    assert!(Scaling::new(gpu, &stream, &[0, 0, 1], &[1]).is_err());
-    assert!(Scaling::new(gpu, &stream, &[0, 1, 2], &[0, 0]).is_err());
-    assert!(Scaling::new(gpu, &stream, &[0, 2], &[0, 5]).is_err());
+    assert!(scaling(gpu, &stream, &[0, 0, 1], &[1]).is_err());
+    assert!(scaling(gpu, &stream, &[0, 1, 2], &[0, 0]).is_err());
+    assert!(scaling(gpu, &stream, &[0, 2], &[0, 5]).is_err());
 }
