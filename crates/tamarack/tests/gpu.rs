@@ -276,7 +276,7 @@ fn conjugate_gradients_run_where_refinement_stagnates() {
     options.precision = Precision::Mixed;
     let mut compared = 0;
     // Which of these is between the reach of refinement and the loss of positive pivots depends on rounding.
-    for n in [4000, 8000, 12000, 16000, 24000, 48000] {
+    for n in [8000, 16000, 20000, 24000, 32000, 48000, 64000] {
         let a = chain(n);
         let solve = |device: Device| {
             let mut options = options.clone();
