@@ -2,7 +2,7 @@
 
 use tamarack::{
     Analysis, Device, DeviceRates, Error, ErrorKind, OnNotSpd, Options, Outcome, Place, Precision,
-    SymmetricCsc, Triplets, models::Model,
+    SymmetricCsc, models::Model,
 };
 
 const MODELS: [&str; 6] = [

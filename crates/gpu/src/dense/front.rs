@@ -184,8 +184,8 @@ impl Fronts {
 
 impl<T: Real> Fronts<T> {
     /// Tiles of large fronts, and the order from which fronts are large. In f64 8192 takes 4.3 ms with tiles of 128 instead of 6.3, 4096
-    /// 1.4 instead of 1.25; tall ones between them gain nothing in a tree (`benches/runs/2026-11-21-h100/sparse/tiles.md`). In f32 warpgroups
-    /// from 2500, 3500 or 6000 on are within 2 % of each other there.
+    /// 1.4 instead of 1.25; tall ones between them gain nothing in a tree (`benches/runs/2026-11-21-h100/sparse/tiles.md`). In f32
+    /// warpgroups from 2500, 3500 and 6000 on refactorize `el3d_60` in 138, 139 and 143 ms, tall tiles in 191 (there as well).
     pub const LARGE: (Tile, u32) = match size_of::<T>() {
         4 => (Tile::Warpgroups, 3500),
         _ => (Tile::T128, 6000),
