@@ -6,6 +6,8 @@
 //!
 //! The algorithm is written once; [`Vectors`] are on the host ([`Here`]) or on a device.
 
+use tamarack_gpu::spmv::Progress;
+
 use crate::error::SolveError;
 use crate::inverse::Inverse;
 use crate::refine::{ColumnReport, Measured, RefineOptions};
@@ -16,15 +18,6 @@ const MAX_STEPS: usize = 300;
 
 /// Reduction of the residual that one inner solve is asked for.
 const INNER: f64 = 1e-6;
-
-/// Where the steps of one inner solve are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Progress {
-    /// Steps that were taken.
-    pub taken: usize,
-    /// Whether more would change anything.
-    pub going: bool,
-}
 
 /// The vectors of one right-hand side, wherever they are: the answer `x` and its residual `r`, a
 /// correction `d` of it, `z = M⁻¹ r` with a factor M, a direction `p`, and `A p`.
@@ -51,12 +44,13 @@ pub(crate) trait Vectors {
     /// `z ← M⁻¹ z`.
     fn precondition(&mut self) -> Result<(), SolveError>;
 
-    /// Nothing, once there are no more steps; else `β ← zᵀ(r − r′) / rz` with `r′` the residual before, `rz ← rᵀz`, `p ← z + β p`. The β is Polak and
-    /// Ribière's: the preconditioner is itself inexact (Golub and Ye 1999).
+    /// Nothing, once there are no more steps; else `β ← zᵀ(r − r′) / rz` with `r′` the residual before,
+    /// `rz ← rᵀz`, `p ← z + β p`. The β is Polak and Ribière's: the preconditioner is itself inexact (Golub
+    /// and Ye 1999).
     fn turn(&mut self) -> Result<(), SolveError>;
 
-    /// Nothing, once there are no more steps; else `α ← rz / pᵀAp`, `d ← d + α p`, `r ← r − α A p`, `z ← r`; ends the steps where A does not bend
-    /// upwards along `p`.
+    /// Nothing, once there are no more steps; else `α ← rz / pᵀAp`, `d ← d + α p`, `r ← r − α A p`,
+    /// `z ← r`; ends the steps where A does not bend upwards along `p`.
     fn step(&mut self) -> Result<(), SolveError>;
 
     /// How far the steps came.

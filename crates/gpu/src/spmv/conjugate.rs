@@ -2,7 +2,7 @@
 //!
 //! What stands between two applications of the preconditioner, step sizes included: nothing of it passes through the host, which
 //! asks from time to time how far it came ([`Conjugate::progress`]). Steps that are enqueued behind the end change nothing.
-//! The preconditioner may be inexact (Golub and Ye 1999). Cost of a step: the matrix once, eleven vectors; bits repeat, on every card.
+//! The preconditioner may be inexact (Golub and Ye 1999). Cost of a step: the matrix once, fifteen vectors; bits repeat, on every card.
 
 use super::{Residuals, THREADS};
 use crate::primitives::{blocks, kernels, same};

@@ -2,13 +2,13 @@
 //! is the recorded solve. What comes to the host are the errors of each answer, and how far the steps came, every few of them.
 
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
-use tamarack_gpu::spmv::Conjugate;
+use tamarack_gpu::spmv::{Conjugate, Progress};
 
 use super::here::Wide;
 use super::refine::Refiner;
 use super::solver::DeviceSolver;
 use super::vectors::{column, column_mut, pull, push};
-use crate::conjugate::{Progress, Vectors, conjugate_gradients};
+use crate::conjugate::{Vectors, conjugate_gradients};
 use crate::error::SolveError;
 use crate::refine::{ColumnReport, RefineOptions};
 
@@ -142,10 +142,6 @@ impl<T: Wide> Vectors for There<'_, T> {
     }
 
     fn progress(&mut self) -> Result<Progress, SolveError> {
-        let of = self.steps.progress(self.solver.factor.stream())?;
-        Ok(Progress {
-            taken: of.taken,
-            going: of.going,
-        })
+        Ok(self.steps.progress(self.solver.factor.stream())?)
     }
 }
