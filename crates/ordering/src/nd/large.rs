@@ -98,15 +98,15 @@ impl Dissection<'_> {
         self.go_on()?;
         let mut space = self.take_space();
         let ([left, right], count) = split(&graph, &separation, list, &mut space);
-        let few = 2 * self.options.piece;
+        drop((graph, separation));
         let (of_left, rest) = space.list.split_at(count);
-        let of_right = &rest[..right.n()];
-        let (left_levels, right_levels) = rayon::join(
-            || restrict(&graph, &levels, of_left, few),
-            || restrict(&graph, &levels, of_right, few),
+        let [left_levels, right_levels] = restrict(
+            levels,
+            [of_left, &rest[..right.n()]],
+            [&left.weights, &right.weights],
+            2 * self.options.piece,
         );
         self.give_space(space);
-        drop((graph, levels, separation));
         let (left_list, rest) = list.split_at_mut(count);
         let right_list = &mut rest[..right.n()];
         let (a, b) = apart(

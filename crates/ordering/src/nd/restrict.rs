@@ -12,31 +12,53 @@ use rayon::prelude::*;
 use crate::mindeg::NONE;
 use crate::nd::bisect::Level;
 use crate::nd::buckets::{atomics, values};
-use crate::nd::graph::{Weighted, concatenated};
+use crate::nd::graph::concatenated;
 
 /// Vertices that one thread looks at, at least.
 const CHUNK: usize = 1 << 14;
 
-/// The levels below the subgraph of `graph` on `list` (increasing), whose own are `levels`, down to the first
-/// with less than `few` vertices.
-pub(crate) fn restrict(graph: &Weighted, levels: &[Level], list: &[u32], few: usize) -> Vec<Level> {
-    let mut vertices = list.to_vec();
-    let mut weights: Vec<u32> = (list.par_iter().with_min_len(CHUNK))
-        .map(|&v| graph.weights[v as usize])
-        .collect();
-    let mut restricted: Vec<Level> = Vec::new();
+/// A part of a graph on its way to coarser levels.
+pub(crate) struct Part {
+    /// Its vertices on the level reached, as numbered in the whole, increasing.
+    vertices: Vec<u32>,
+    weights: Vec<u32>,
+    /// Its own levels.
+    levels: Vec<Level>,
+}
+
+/// The levels below the two subgraphs on `lists` (increasing) with vertices of these `weights`, from those of the whole, each
+/// down to the first with less than `few` vertices. Levels of the whole are given back one by one.
+pub(crate) fn restrict(
+    levels: Vec<Level>,
+    lists: [&[u32]; 2],
+    weights: [&[u32]; 2],
+    few: usize,
+) -> [Vec<Level>; 2] {
+    let [mut a, mut b] = [0, 1].map(|s| Part {
+        vertices: lists[s].to_vec(),
+        weights: weights[s].to_vec(),
+        levels: Vec::new(),
+    });
     for level in levels {
-        if vertices.len() < few {
-            break;
+        rayon::join(|| a.coarsen(&level, few), || b.coarsen(&level, few));
+    }
+    [a.levels, b.levels]
+}
+
+impl Part {
+    /// Goes on to `level`, unless it has less than `few` vertices already.
+    fn coarsen(&mut self, level: &Level, few: usize) {
+        if self.vertices.len() < few {
+            return;
         }
-        let shares = shares(level, &vertices, &weights);
+        let shares = shares(level, &self.vertices, &self.weights);
         let kept = nonzero(&shares);
         let mut place = vec![NONE; shares.len()];
         for (k, &c) in kept.iter().enumerate() {
             place[c as usize] = k as u32;
         }
         let mut next = Level {
-            map: (vertices.par_iter().with_min_len(CHUNK))
+            map: (self.vertices.par_iter().with_min_len(CHUNK))
                 .map(|&v| place[level.map[v as usize] as usize])
                 .collect(),
             ..Level::default()
@@ -45,13 +67,13 @@ pub(crate) fn restrict(graph: &Weighted, levels: &[Level], list: &[u32], few: us
             let at = place[u as usize];
             (at != NONE).then_some(at)
         });
-        weights = kept.iter().map(|&c| shares[c as usize]).collect();
-        next.graph.total = weights.iter().map(|&w| u64::from(w)).sum();
-        next.graph.weights.copy_from_slice(&weights);
-        vertices = kept;
-        restricted.push(next);
+        next.graph.shrink();
+        self.weights = kept.iter().map(|&c| shares[c as usize]).collect();
+        next.graph.total = self.weights.iter().map(|&w| u64::from(w)).sum();
+        next.graph.weights.copy_from_slice(&self.weights);
+        self.vertices = kept;
+        self.levels.push(next);
     }
-    restricted
 }
 
 /// Weight of each coarse vertex's members among `vertices`.
@@ -82,6 +104,7 @@ fn nonzero(list: &[u32]) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::graph::Graph;
+    use crate::nd::graph::Weighted;
     use crate::nd::{Dissection, NdOptions};
     use std::sync::atomic::AtomicBool;
     use tamarack_sparse::models::Model;
@@ -100,8 +123,11 @@ mod tests {
         graph.extract(&mut fine, &list, |u| {
             list.binary_search(&u).ok().map(|k| k as u32)
         });
-        let found = restrict(&graph, &levels, &list, 2000);
-        assert!(found.len() > 1 && found.len() <= levels.len());
+        let weights = vec![2; list.len()];
+        let count = levels.len();
+        let [found, none] = restrict(levels, [&list, &[]], [&weights, &[]], 2000);
+        assert!(none.is_empty());
+        assert!(found.len() > 1 && found.len() <= count);
         assert!(found.last().unwrap().graph.n() < 2000);
         for level in &found {
             let coarse = &level.graph;

@@ -51,8 +51,10 @@ pub(crate) struct Growing {
     pub(crate) labels: Vec<AtomicU32>,
     /// Weight of the vertices of each node.
     pub(crate) label_weights: Vec<AtomicU64>,
-    /// Numbers that the refinement keeps for vertices.
+    /// Numbers that the refinement keeps for vertices of the current level.
     slots: Vec<AtomicU32>,
+    /// Vertices of the finest level.
+    finest: usize,
     pub(crate) divided: Vec<bool>,
     /// Pieces in which no good separator was found.
     pub(crate) closed: Vec<bool>,
@@ -195,6 +197,7 @@ impl Dissection<'_> {
                 .map(|&c| AtomicU32::new(tree.labels[c as usize].load(Relaxed)))
                 .collect();
             if !passed && !self.is_stopped() {
+                tree.slots.resize_with(fine.n(), || AtomicU32::new(NONE));
                 self.refine_all(fine, tree);
             }
         }
@@ -267,7 +270,7 @@ impl Dissection<'_> {
         };
         let refiner = &mut space.bisector.refiner;
         refiner.settle(&mut task);
-        let small = 4 * graph.n() < tree.slots.len();
+        let small = 4 * graph.n() < tree.finest;
         let patience = if small { COARSE } else { FINE };
         refiner.refine(&mut task, patience);
     }
@@ -280,13 +283,13 @@ impl Growing {
             labels: Vec::new(),
             label_weights: Vec::new(),
             slots: Vec::new(),
+            finest: n,
             divided: vec![false; nodes],
             closed: vec![false; nodes],
             limit: nodes / 2,
         };
         tree.labels.resize_with(coarsest.n(), || AtomicU32::new(1));
         tree.label_weights.resize_with(nodes, AtomicU64::default);
-        tree.slots.resize_with(n, || AtomicU32::new(NONE));
         tree.label_weights[1].store(coarsest.total, Relaxed);
         tree
     }
