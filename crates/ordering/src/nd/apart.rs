@@ -8,8 +8,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 /// So many threads are divided at least. Fewer are busy with one task as with the other.
 const LEAST_THREADS: usize = 8;
 
+/// For tasks of fewer vertices together, starting threads takes too long.
+const LEAST_SIZE: usize = 200_000;
+
 /// Runs `a` and `b` at the same time, on shares of the threads in proportion to the `sizes` of the
-/// tasks. What they return does not depend on how many threads they get.
+/// tasks, their vertices. What they return does not depend on how many threads they get.
 pub(crate) fn apart<A, B>(
     sizes: [usize; 2],
     a: impl FnOnce() -> A + Send,
@@ -20,7 +23,7 @@ where
     B: Send,
 {
     let threads = rayon::current_num_threads();
-    if threads < LEAST_THREADS {
+    if threads < LEAST_THREADS || sizes[0] + sizes[1] < LEAST_SIZE {
         return rayon::join(a, b);
     }
     let own = share(threads, sizes);
@@ -56,10 +59,11 @@ mod tests {
 
     #[test]
     fn both_tasks_run_each_on_its_share_of_the_threads() {
-        for (threads, expected) in [(8, (2, 6)), (2, (2, 2))] {
+        let cases = [(8, 100_000, (2, 6)), (2, 100_000, (2, 2)), (8, 100, (8, 8))];
+        for (threads, size, expected) in cases {
             let found = pool(threads).unwrap().install(|| {
                 let count = rayon::current_num_threads;
-                apart([1, 3], count, count)
+                apart([size, 3 * size], count, count)
             });
             assert_eq!(found, expected);
         }
