@@ -16,7 +16,7 @@ use crate::nd::{Dissection, Space, TASK};
 impl Dissection<'_> {
     /// Bisects pieces until all have less than `options.piece` vertices on this level.
     pub(crate) fn divide(&self, graph: &Weighted, tree: &mut Growing, seed: u64) {
-        let (mut pieces, bounds) = tree.large_pieces(self.options.piece);
+        let (mut pieces, bounds) = tree.large_pieces(self.options.piece.max(1));
         let mut place = Vec::new();
         if !bounds.is_empty() {
             place = tree.places(&pieces);

@@ -14,12 +14,10 @@ use crate::nd::NdOptions;
 use crate::nd::bisect::{Level, Separation};
 use crate::nd::board::SEPARATOR;
 use crate::nd::graph::Weighted;
+use crate::nd::tree::{at_level, small_level};
 
 /// Most neighbors of a vertex on average where levels are looked at: 6 in a grid of volumes.
 const MOST_NEIGHBORS: usize = 6;
-
-/// The end of a graph is looked for on a level with at most so small a part of its vertices.
-const COARSER: usize = 8;
 
 /// Whether levels may be thin.
 pub(crate) fn may_be_thin(graph: &Weighted) -> bool {
@@ -85,12 +83,8 @@ fn end(
     depth: &mut Vec<u32>,
     queue: &mut Vec<u32>,
 ) -> Option<u32> {
-    let large = levels
-        .iter()
-        .take_while(|l| COARSER * l.graph.n() > graph.n());
-    let at = (large.count() + 1).min(levels.len());
-    let coarse = levels[..at].last().map_or(graph, |level| &level.graph);
-    search(coarse, 0, depth, queue);
+    let at = small_level(graph, levels);
+    search(at_level(graph, levels, at), 0, depth, queue);
     let mut members = vec![*queue.last()?];
     for level in levels[..at].iter().rev() {
         let map = level.map.par_iter().enumerate().with_min_len(1 << 14);
@@ -126,8 +120,11 @@ fn search(graph: &Weighted, start: u32, depth: &mut Vec<u32>, queue: &mut Vec<u3
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
     use crate::graph::Graph;
+    use crate::nd::Dissection;
     use tamarack_sparse::models::Model;
 
     fn graph(model: &str) -> Weighted {
@@ -141,9 +138,16 @@ mod tests {
     fn a_diagonal_plane_cuts_a_grid_of_volumes() {
         let cube = graph("p3d7_20");
         assert!(may_be_thin(&cube));
-        let (cost, s) = best_level(&cube, &[], &NdOptions::default()).unwrap();
+        let options = NdOptions::default();
+        let (cost, s) = best_level(&cube, &[], &options).unwrap();
         // An axis-parallel plane has 400 vertices.
         assert!(cost < 310.0, "{cost}");
+        let stop = AtomicBool::new(false);
+        let dissection = Dissection::new(&cube, &options, &stop).unwrap();
+        let levels = dissection.hierarchy(&cube, 3);
+        assert!(levels.len() > 1);
+        let (from_coarse, _) = best_level(&cube, &levels, &options).unwrap();
+        assert!(from_coarse < 310.0, "{from_coarse}");
         assert_eq!(s.weight.iter().sum::<u64>(), cube.total);
         assert_eq!(s.weight[2] as usize, s.separator.len());
         for v in 0..cube.n() as u32 {

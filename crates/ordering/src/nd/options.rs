@@ -14,9 +14,10 @@ pub struct NdOptions {
     /// Pieces with at most so many (merged) vertices are ordered by constrained AMD.
     pub leaf: usize,
     /// Pieces of a large graph are bisected on the coarsest level on which they have so many
-    /// vertices.
+    /// vertices; 0 counts as 1.
     pub piece: usize,
-    /// Dissections of the coarse version of a large graph, of which the best is kept.
+    /// Dissections of the coarse version of a large graph, or first separators there where pieces are cut one by one, of which the
+    /// best is kept.
     pub tries: u32,
     /// Bisections tried on the coarsest graph.
     pub starts: u32,

@@ -2,7 +2,7 @@
 //!
 //! A piece is cut in the middle, across an axis along which it is long; the lighter of both sides' boundaries is
 //! the separator, improved by moves as any other. No hierarchy is built: half the time of a dissection by the graph
-//! alone, with 0.9 to 1.0 times its flops on `p2d9_700`, `p3d27_50` and `el3d_30`, but twice on `p3d7_60`, whose thin planes
+//! alone, at about its flops on `p2d9_700`, `p3d27_50` and `el3d_30`, but twice on `p3d7_60`, whose thin planes
 //! are diagonal. Time `O(n log² n)` plus the edges for each level.
 
 use rayon::prelude::*;

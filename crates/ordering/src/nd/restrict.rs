@@ -18,7 +18,7 @@ use crate::nd::graph::concatenated;
 const CHUNK: usize = 1 << 14;
 
 /// A part of a graph on its way to coarser levels.
-pub(crate) struct Part {
+struct Part {
     /// Its vertices on the level reached, as numbered in the whole, increasing.
     vertices: Vec<u32>,
     weights: Vec<u32>,

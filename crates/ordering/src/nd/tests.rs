@@ -307,12 +307,17 @@ fn every_vertex_comes_once() {
 
 #[test]
 fn pieces_that_are_cut_alone_may_have_any_shape() {
-    let options = NdOptions {
-        leaf: 4,
-        piece: 10,
-        coarsest: 8,
-        ..NdOptions::default()
-    };
+    for piece in [10, 1, 0] {
+        any_shape(&NdOptions {
+            leaf: 4,
+            piece,
+            coarsest: 8,
+            ..NdOptions::default()
+        });
+    }
+}
+
+fn any_shape(options: &NdOptions) {
     let square = |i: u32, j: u32| i == j + 30 || (i == j + 1 && !i.is_multiple_of(30));
     let shapes = [
         pattern(400, |_, _| false),
@@ -329,7 +334,7 @@ fn pieces_that_are_cut_alone_may_have_any_shape() {
             let mut list = Vec::new();
             let stop = AtomicBool::new(false);
             let pool = pool.build().unwrap();
-            pool.install(|| order(p, &options, By::Graph, &stop, &mut list))
+            pool.install(|| order(p, options, By::Graph, &stop, &mut list))
                 .unwrap();
             list
         });

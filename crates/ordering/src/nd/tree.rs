@@ -34,9 +34,6 @@ const SPARE: usize = 64;
 /// all the same, and refining those of the upper nodes, one after the other, is what many threads wait for.
 const PASSED: usize = 50_000;
 
-/// Trees are compared on a level with at most the `SHARE`th part of the vertices.
-const SHARE: usize = 8;
-
 /// A dissection tree: node 1 is the root, node `t` has the children `2t` and `2t + 1`.
 pub(crate) struct Tree {
     /// Node whose separator or piece each vertex belongs to.
@@ -69,8 +66,15 @@ struct Start {
     tree: Growing,
 }
 
+/// The number of the first of the `levels` below `graph` with at most an eighth of its vertices, or of the last: there several trials,
+/// or a search, cost little.
+pub(crate) fn small_level(graph: &Weighted, levels: &[Level]) -> usize {
+    let large = levels.iter().take_while(|l| 8 * l.graph.n() > graph.n());
+    (large.count() + 1).min(levels.len())
+}
+
 /// The graph that `levels[at]` is a coarser version of.
-fn at_level<'a>(graph: &'a Weighted, levels: &'a [Level], at: usize) -> &'a Weighted {
+pub(crate) fn at_level<'a>(graph: &'a Weighted, levels: &'a [Level], at: usize) -> &'a Weighted {
     match at {
         0 => graph,
         _ => &levels[at - 1].graph,
@@ -87,7 +91,10 @@ impl Dissection<'_> {
         tries: u32,
         seed: u64,
     ) -> Tree {
-        let pieces = graph.n().div_ceil(self.options.piece).next_power_of_two();
+        let pieces = graph
+            .n()
+            .div_ceil(self.options.piece.max(1))
+            .next_power_of_two();
         let nodes = NODES.min(SPARE * pieces);
         let start = self.start(graph, &levels, nodes, tries, seed, |level, tree| {
             predicted_flops(level, &tree.labels, &tree.divided)
@@ -158,10 +165,10 @@ impl Dissection<'_> {
         seed: u64,
         cost: impl Fn(&Weighted, &Growing) -> f64 + Sync,
     ) -> Start {
-        let few = graph.n() / SHARE;
-        let large = levels.iter().take_while(|l| l.graph.n() > few).count();
         // An even one, that is not passed over.
-        let at = (large + 1).next_multiple_of(2).min(levels.len());
+        let at = small_level(graph, levels)
+            .next_multiple_of(2)
+            .min(levels.len());
         let grown = |k: u32| {
             let seed = match k {
                 0 => seed,
