@@ -261,41 +261,82 @@ impl Contraction<'_> {
     /// Appends a range of coarse vertices to `out`.
     fn write(&self, range: Range<usize>, slot: &mut Vec<u32>, out: &mut Weighted) {
         slot.resize(slot.len().max(self.first.len()), 0);
+        let members = |c: usize| {
+            let v = self.first[c];
+            (v, self.mate[v as usize])
+        };
+        let degree = |v: u32| self.graph.neighbors(v).len();
+        let most = range.clone().map(members).map(|(v, m)| match m {
+            NONE => degree(v),
+            m => degree(v) + degree(m),
+        });
+        let most = most.sum();
+        // What is not written yet is no vertex.
+        out.adjacency.clear();
+        out.adjacency.resize(most, NONE);
+        out.edge_weights.resize(most, 0);
         out.offsets.reserve(range.len());
         out.weights.reserve(range.len());
+        let mut end = 0;
         for c in range {
-            let v = self.first[c];
-            let m = self.mate[v as usize];
+            let (v, m) = members(c);
+            let mut list = List {
+                adjacency: &mut out.adjacency[end..],
+                weights: &mut out.edge_weights[end..],
+                len: 0,
+            };
             let mut weight = self.graph.weights[v as usize];
-            let start = out.adjacency.len();
-            self.gather(v, c as u32, start, slot, out);
+            self.gather(v, c as u32, slot, &mut list);
             if m != NONE {
                 weight += self.graph.weights[m as usize];
-                self.gather(m, c as u32, start, slot, out);
+                self.gather(m, c as u32, slot, &mut list);
             }
+            end += list.len;
             out.weights.push(weight);
-            out.offsets.push(out.adjacency.len() as u64);
+            out.offsets.push(end as u64);
         }
+        out.adjacency.truncate(end);
+        out.edge_weights.truncate(end);
     }
 
-    /// Adds the edges of `v` to the list of coarse vertex `c`, which begins at `start`.
+    /// Adds the edges of `v` to the list of coarse vertex `c`.
     #[inline]
-    fn gather(&self, v: u32, c: u32, start: usize, slot: &mut [u32], out: &mut Weighted) {
-        let weights = self.graph.edge_weights(v);
-        for (k, &u) in self.graph.neighbors(v).iter().enumerate() {
-            let d = self.map[u as usize];
-            if d == c {
-                continue;
-            }
-            let w = weights.get(k).copied().unwrap_or(1);
-            let at = start + slot[d as usize] as usize;
-            if out.adjacency.get(at) == Some(&d) {
-                out.edge_weights[at] = out.edge_weights[at].saturating_add(w);
-            } else {
-                slot[d as usize] = (out.adjacency.len() - start) as u32;
-                out.adjacency.push(d);
-                out.edge_weights.push(w);
-            }
+    fn gather(&self, v: u32, c: u32, slot: &mut [u32], list: &mut List<'_>) {
+        let neighbors = self.graph.neighbors(v).iter();
+        if self.graph.edge_weights.is_empty() {
+            neighbors.for_each(|&u| list.add(self.map[u as usize], 1, c, slot));
+        } else {
+            let edges = neighbors.zip(self.graph.edge_weights(v));
+            edges.for_each(|(&u, &w)| list.add(self.map[u as usize], w, c, slot));
+        }
+    }
+}
+
+/// The neighbors of a coarse vertex being written.
+struct List<'a> {
+    /// [`NONE`] from `len` on.
+    adjacency: &'a mut [u32],
+    weights: &'a mut [u32],
+    len: usize,
+}
+
+impl List<'_> {
+    /// Adds an edge of weight `w` to coarse vertex `d`, unless that is the list's own, `c`. `slot` has the place in the
+    /// list for those that are in it, anything for others.
+    #[inline]
+    fn add(&mut self, d: u32, w: u32, c: u32, slot: &mut [u32]) {
+        if d == c {
+            return;
+        }
+        let own = &mut slot[d as usize];
+        if self.adjacency.get(*own as usize) == Some(&d) {
+            let sum = &mut self.weights[*own as usize];
+            *sum = sum.saturating_add(w);
+        } else {
+            *own = self.len as u32;
+            self.adjacency[self.len] = d;
+            self.weights[self.len] = w;
+            self.len += 1;
         }
     }
 }

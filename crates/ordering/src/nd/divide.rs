@@ -36,8 +36,10 @@ impl Dissection<'_> {
                 let mut part = space.graphs.pop().unwrap_or_default();
                 let start = place[list[0] as usize];
                 graph.extract(&mut part, list, |u| {
-                    let own = shared.labels[u as usize].load(Relaxed) == t;
-                    own.then(|| place[u as usize] - start)
+                    match shared.labels[u as usize].load(Relaxed) == t {
+                        true => place[u as usize] - start,
+                        false => NONE,
+                    }
                 });
                 let found = self.divide_piece(part, shared, t, list, seed, &mut space);
                 self.give_space(space);

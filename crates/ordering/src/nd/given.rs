@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use crate::error::OrderingError;
 use crate::guide::{NO_NODE, PartitionTree};
+use crate::mindeg::NONE;
 use crate::nd::Dissection;
 use crate::nd::graph::Weighted;
 use crate::nd::random::mix;
@@ -54,9 +55,9 @@ impl Dissection<'_> {
         }
         pieces.into_par_iter().try_for_each(|(t, list)| {
             let start = starts[t as usize];
-            let inside = |u: u32| {
-                let here = tree.node_of[u as usize] == t;
-                here.then(|| place[u as usize] - start)
+            let inside = |u: u32| match tree.node_of[u as usize] == t {
+                true => place[u as usize] - start,
+                false => NONE,
             };
             self.dissect_piece(list, inside, mix(self.options.seed ^ u64::from(t)))
         })
@@ -65,7 +66,7 @@ impl Dissection<'_> {
     fn dissect_piece(
         &self,
         list: &mut [u32],
-        inside: impl Fn(u32) -> Option<u32> + Sync,
+        inside: impl Fn(u32) -> u32 + Sync,
         seed: u64,
     ) -> Result<(), OrderingError> {
         let mut graph = Weighted::default();

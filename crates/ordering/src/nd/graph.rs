@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use crate::graph::Graph;
+use crate::mindeg::NONE;
 
 /// Vertices whose lists one thread reads at a time.
 const CHUNK: usize = 1 << 14;
@@ -71,6 +72,14 @@ impl Weighted {
         self.edge_weights.shrink_to_fit();
     }
 
+    /// Makes room for `n` vertices with `entries` neighbors, with weights of edges where `weighted`, in an empty graph.
+    fn resize(&mut self, n: usize, entries: usize, weighted: bool) {
+        resize(&mut self.offsets, n + 1);
+        resize(&mut self.weights, n);
+        resize(&mut self.adjacency, entries);
+        resize(&mut self.edge_weights, if weighted { entries } else { 0 });
+    }
+
     /// Appends `parts`, each of which has consecutive vertices and lists the neighbors by their
     /// final numbers.
     pub(crate) fn append(&mut self, parts: Vec<Weighted>) {
@@ -89,60 +98,131 @@ impl Weighted {
     }
 
     /// Makes `part` the subgraph on `vertices`; `place(u)` is the number in it of a vertex that
-    /// belongs to it. Long lists are read in chunks at the same time.
+    /// belongs to it, and [`NONE`] for others. Long lists are counted, then written, in chunks at the same time.
     pub(crate) fn extract(
         &self,
         part: &mut Weighted,
         vertices: &[u32],
-        place: impl Fn(u32) -> Option<u32> + Sync,
+        place: impl Fn(u32) -> u32 + Sync,
     ) {
         part.clear();
+        let weighted = !self.edge_weights.is_empty();
         if vertices.len() < 2 * CHUNK {
-            return self.extract_chunk(part, vertices, &place);
+            let most = vertices.iter().map(|&v| self.neighbors(v).len()).sum();
+            part.resize(vertices.len(), most, weighted);
+            let (entries, total) = self.write(vertices, &place, part.lists(), 0);
+            part.adjacency.truncate(entries);
+            part.edge_weights.truncate(entries);
+            part.total = total;
+            return;
         }
-        let chunks = vertices.par_chunks(CHUNK).map(|chunk| {
-            let mut own = Weighted::default();
-            own.clear();
-            self.extract_chunk(&mut own, chunk, &place);
-            own
-        });
-        let chunks: Vec<Weighted> = chunks.collect();
-        part.total = chunks.iter().map(|chunk| chunk.total).sum();
-        part.append(chunks);
+        let chunks = vertices.par_chunks(CHUNK);
+        let inside = |&v: &u32| {
+            let list = self.neighbors(v).iter();
+            list.map(|&u| usize::from(place(u) != NONE)).sum::<usize>()
+        };
+        let counts: Vec<usize> = chunks.map(|chunk| chunk.iter().map(inside).sum()).collect();
+        part.resize(vertices.len(), counts.iter().sum(), weighted);
+        let mut rest = part.lists();
+        let mut before = 0;
+        let mut tasks = Vec::with_capacity(counts.len());
+        for (chunk, &count) in vertices.chunks(CHUNK).zip(&counts) {
+            tasks.push((chunk, rest.split_off(chunk.len(), count), before));
+            before += count as u64;
+        }
+        let tasks = tasks.into_par_iter();
+        let totals = tasks.map(|(chunk, lists, before)| self.write(chunk, &place, lists, before).1);
+        part.total = totals.sum();
     }
 
-    /// Appends `vertices`.
-    fn extract_chunk(
-        &self,
-        part: &mut Weighted,
-        vertices: &[u32],
-        place: &impl Fn(u32) -> Option<u32>,
-    ) {
-        part.offsets.reserve(vertices.len());
-        part.weights.reserve(vertices.len());
-        let most = vertices.iter().map(|&v| self.neighbors(v).len()).sum();
-        part.adjacency.reserve(most);
-        if !self.edge_weights.is_empty() {
-            part.edge_weights.reserve(most);
+    fn lists(&mut self) -> Lists<'_> {
+        Lists {
+            ends: &mut self.offsets[1..],
+            weights: &mut self.weights,
+            adjacency: &mut self.adjacency,
+            edge_weights: &mut self.edge_weights,
         }
-        for &v in vertices {
-            let range = self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize;
+    }
+
+    /// Writes `vertices` with those of their neighbors that have a place; `before` is the number of those written before.
+    /// Returns how many neighbors there are, and the weight of the vertices.
+    fn write(
+        &self,
+        vertices: &[u32],
+        place: &impl Fn(u32) -> u32,
+        lists: Lists<'_>,
+        before: u64,
+    ) -> (usize, u64) {
+        let (mut k, mut total) = (0, 0);
+        let Lists {
+            adjacency,
+            edge_weights,
+            ..
+        } = lists;
+        let heads = lists.ends.iter_mut().zip(lists.weights);
+        for (&v, (end, weight)) in vertices.iter().zip(heads) {
+            let list = self.neighbors(v);
             if self.edge_weights.is_empty() {
-                let inside = self.adjacency[range].iter().filter_map(|&u| place(u));
-                part.adjacency.extend(inside);
+                for &u in list {
+                    let at = place(u);
+                    if at != NONE {
+                        adjacency[k] = at;
+                        k += 1;
+                    }
+                }
             } else {
-                for p in range {
-                    if let Some(u) = place(self.adjacency[p]) {
-                        part.adjacency.push(u);
-                        part.edge_weights.push(self.edge_weights[p]);
+                for (&u, &w) in list.iter().zip(self.edge_weights(v)) {
+                    let at = place(u);
+                    if at != NONE {
+                        adjacency[k] = at;
+                        edge_weights[k] = w;
+                        k += 1;
                     }
                 }
             }
-            part.offsets.push(part.adjacency.len() as u64);
-            let weight = self.weights[v as usize];
-            part.weights.push(weight);
-            part.total += u64::from(weight);
+            *end = before + k as u64;
+            *weight = self.weights[v as usize];
+            total += u64::from(*weight);
         }
+        (k, total)
+    }
+}
+
+/// Where consecutive vertices of a graph are written.
+struct Lists<'a> {
+    /// Where the list of each ends.
+    ends: &'a mut [u64],
+    weights: &'a mut [u32],
+    adjacency: &'a mut [u32],
+    /// Empty where all are 1.
+    edge_weights: &'a mut [u32],
+}
+
+impl<'a> Lists<'a> {
+    /// The first `n` vertices with `entries` neighbors, which are no longer part of these.
+    fn split_off(&mut self, n: usize, entries: usize) -> Lists<'a> {
+        fn first<'a, T>(list: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+            let (own, rest) = std::mem::take(list).split_at_mut(len);
+            *list = rest;
+            own
+        }
+        let weighted = entries.min(self.edge_weights.len());
+        Lists {
+            ends: first(&mut self.ends, n),
+            weights: first(&mut self.weights, n),
+            adjacency: first(&mut self.adjacency, entries),
+            edge_weights: first(&mut self.edge_weights, weighted),
+        }
+    }
+}
+
+/// Makes a list of zeros so long; what is kept of it has no meaning. Zeros fresh from the system cost less than zeros written.
+fn resize<T: Copy + Default>(list: &mut Vec<T>, len: usize) {
+    if list.capacity() < len {
+        *list = Vec::new();
+        *list = vec![T::default(); len];
+    } else {
+        list.resize(len, T::default());
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use rayon::prelude::*;
 
 use crate::error::OrderingError;
+use crate::mindeg::NONE;
 use crate::nd::Dissection;
 use crate::nd::apart::apart;
 use crate::nd::bisect::{Level, Separation};
@@ -180,7 +181,11 @@ impl Dissection<'_> {
         let end = start + list.len() as u32;
         let inside = |u: u32| {
             let at = descent.place[u as usize];
-            (start..end).contains(&at).then(|| at - start)
+            if (start..end).contains(&at) {
+                at - start
+            } else {
+                NONE
+            }
         };
         let own = &descent.arranged[start as usize..end as usize];
         descent.graph.extract(&mut graph, own, inside);

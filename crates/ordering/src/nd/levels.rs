@@ -9,7 +9,6 @@
 
 use rayon::prelude::*;
 
-use crate::mindeg::NONE;
 use crate::nd::NdOptions;
 use crate::nd::bisect::{Level, Separation};
 use crate::nd::board::SEPARATOR;
@@ -24,6 +23,19 @@ pub(crate) fn may_be_thin(graph: &Weighted) -> bool {
     graph.adjacency.len() <= MOST_NEIGHBORS * graph.n()
 }
 
+/// A search: who has been reached, in what order, and where the levels end in it.
+#[derive(Default)]
+struct Search {
+    /// 1 for vertices that have been reached.
+    reached: Vec<u8>,
+    /// The vertices in the order in which they are reached, then one place that is not used.
+    queue: Vec<u32>,
+    /// Number of vertices in the queue.
+    count: usize,
+    /// Where each level ends in the queue.
+    ends: Vec<usize>,
+}
+
 /// The best level of the search from an end of `graph`, if it is connected, and its cost. The end is found on a
 /// coarser one of its `levels`.
 pub(crate) fn best_level(
@@ -31,41 +43,40 @@ pub(crate) fn best_level(
     levels: &[Level],
     options: &NdOptions,
 ) -> Option<(f64, Separation)> {
-    let mut depth = Vec::new();
-    let mut queue = Vec::new();
-    let end = end(graph, levels, &mut depth, &mut queue)?;
-    search(graph, end, &mut depth, &mut queue);
-    if queue.len() < graph.n() {
+    let mut search = Search::default();
+    let end = end(graph, levels, &mut search)?;
+    search.run(graph, end);
+    if search.count < graph.n() {
         return None;
     }
     let goal = options.goal(graph.total);
+    let weighted = graph.total != graph.n() as u64;
     let (mut best, mut cost) = (None, f64::INFINITY);
-    let mut before = 0;
-    let mut k = 0;
-    while k < queue.len() {
-        let level = depth[queue[k] as usize];
-        let from = k;
-        let mut own = 0;
-        while k < queue.len() && depth[queue[k] as usize] == level {
-            own += u64::from(graph.weights[queue[k] as usize]);
-            k += 1;
-        }
+    let (mut before, mut from) = (0, 0);
+    for &to in &search.ends {
+        let level = search.queue[from..to].iter();
+        let own = match weighted {
+            true => level.map(|&v| u64::from(graph.weights[v as usize])).sum(),
+            false => (to - from) as u64,
+        };
         let weight = [before, graph.total - before - own, own];
         if goal.cost(&weight) < cost && options.is_worth(&weight) {
             cost = goal.cost(&weight);
-            best = Some((weight, from..k));
+            best = Some((weight, from..to));
         }
         before += own;
+        from = to;
     }
     let (weight, range) = best?;
-    let mut side = vec![0u8; graph.n()];
-    let mut separator = queue[range.clone()].to_vec();
+    // What has been reached stands on side 1; so do those behind the level.
+    let mut side = search.reached;
+    for &v in &search.queue[..range.start] {
+        side[v as usize] = 0;
+    }
+    let mut separator = search.queue[range].to_vec();
     separator.sort_unstable();
     for &v in &separator {
         side[v as usize] = SEPARATOR;
-    }
-    for &v in &queue[range.end..] {
-        side[v as usize] = 1;
     }
     let separation = Separation {
         side,
@@ -77,15 +88,10 @@ pub(crate) fn best_level(
 
 /// A vertex at the end of `graph`: of those that the last vertex of a search on a coarse level stands for, one with fewest
 /// neighbors.
-fn end(
-    graph: &Weighted,
-    levels: &[Level],
-    depth: &mut Vec<u32>,
-    queue: &mut Vec<u32>,
-) -> Option<u32> {
+fn end(graph: &Weighted, levels: &[Level], search: &mut Search) -> Option<u32> {
     let at = small_level(graph, levels);
-    search(at_level(graph, levels, at), 0, depth, queue);
-    let mut members = vec![*queue.last()?];
+    search.run(at_level(graph, levels, at), 0);
+    let mut members = vec![search.last()?];
     for level in levels[..at].iter().rev() {
         let map = level.map.par_iter().enumerate().with_min_len(1 << 14);
         let of_members = map.filter(|(_, c)| members.contains(c));
@@ -96,25 +102,37 @@ fn end(
         .min_by_key(|&v| graph.neighbors(v).len())
 }
 
-/// Breadth-first search from `start`: distances, [`NONE`] where there is no path, and the vertices in
-/// the order in which they are reached.
-fn search(graph: &Weighted, start: u32, depth: &mut Vec<u32>, queue: &mut Vec<u32>) {
-    depth.clear();
-    depth.resize(graph.n(), NONE);
-    queue.clear();
-    queue.reserve(graph.n());
-    queue.push(start);
-    depth[start as usize] = 0;
-    let mut k = 0;
-    while let Some(&v) = queue.get(k) {
-        k += 1;
-        let next = depth[v as usize] + 1;
-        for &u in graph.neighbors(v) {
-            if depth[u as usize] == NONE {
-                depth[u as usize] = next;
-                queue.push(u);
+impl Search {
+    /// Goes through the component of `start`, breadth first. Every neighbor is written behind the queue and counted if it is new:
+    /// no branch to guess.
+    fn run(&mut self, graph: &Weighted, start: u32) {
+        let n = graph.n();
+        self.reached.clear();
+        self.reached.resize(n, 0);
+        self.queue.clear();
+        self.queue.resize(n + 1, 0);
+        self.ends.clear();
+        let (reached, queue) = (&mut self.reached[..], &mut self.queue[..]);
+        queue[0] = start;
+        reached[start as usize] = 1;
+        let (mut from, mut count) = (0, 1);
+        while from < count {
+            let end = count;
+            for k in from..end {
+                for &u in graph.neighbors(queue[k]) {
+                    queue[count] = u;
+                    let known = std::mem::replace(&mut reached[u as usize], 1);
+                    count += usize::from(1 - known);
+                }
             }
+            self.ends.push(end);
+            from = end;
         }
+        self.count = count;
+    }
+
+    fn last(&self) -> Option<u32> {
+        self.queue[..self.count].last().copied()
     }
 }
 

@@ -225,7 +225,7 @@ impl<'a> Dissection<'a> {
         if n < 2 * self.options.piece {
             let mut space = self.take_space();
             let mut graph = space.graphs.pop().unwrap_or_default();
-            self.graph.extract(&mut graph, list, Some);
+            self.graph.extract(&mut graph, list, |u| u);
             return self.dissect(graph, list, seed, &mut space);
         }
         self.dissect_large(

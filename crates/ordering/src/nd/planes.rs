@@ -59,7 +59,7 @@ impl Dissection<'_> {
     ) -> Result<(), OrderingError> {
         let mut space = self.take_space();
         let mut graph = space.graphs.pop().unwrap_or_default();
-        self.graph.extract(&mut graph, list, Some);
+        self.graph.extract(&mut graph, list, |u| u);
         self.dissect_by_planes(points, graph, list, &mut space)
     }
 

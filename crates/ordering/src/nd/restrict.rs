@@ -63,11 +63,9 @@ impl Part {
                 .collect(),
             ..Level::default()
         };
-        level.graph.extract(&mut next.graph, &kept, |u| {
-            let at = place[u as usize];
-            (at != NONE).then_some(at)
-        });
-        next.graph.shrink();
+        level
+            .graph
+            .extract(&mut next.graph, &kept, |u| place[u as usize]);
         self.weights = kept.iter().map(|&c| shares[c as usize]).collect();
         next.graph.total = self.weights.iter().map(|&w| u64::from(w)).sum();
         next.graph.weights.copy_from_slice(&self.weights);
@@ -121,7 +119,7 @@ mod tests {
         let list: Vec<u32> = (0..graph.n() as u32).filter(|v| v % 120 < 50).collect();
         let mut fine = Weighted::default();
         graph.extract(&mut fine, &list, |u| {
-            list.binary_search(&u).ok().map(|k| k as u32)
+            list.binary_search(&u).map_or(NONE, |k| k as u32)
         });
         let weights = vec![2; list.len()];
         let count = levels.len();

@@ -4,7 +4,6 @@ use rayon::prelude::*;
 
 use crate::mindeg::NONE;
 use crate::nd::bisect::Separation;
-use crate::nd::board::SEPARATOR;
 use crate::nd::buckets::Counted;
 use crate::nd::graph::Weighted;
 use crate::nd::large::places;
@@ -29,8 +28,9 @@ pub(super) fn split(
         let (local, side) = (&space.local, &separation.side);
         let own = &space.list[starts[s]..starts[s + 1]];
         let start = starts[s] as u32;
-        graph.extract(part, own, |u| {
-            (side[u as usize] == s as u8).then(|| local[u as usize] - start)
+        graph.extract(part, own, |u| match side[u as usize] == s as u8 {
+            true => local[u as usize] - start,
+            false => NONE,
         });
     }
     space.moved.clear();
@@ -50,18 +50,19 @@ impl Space {
     /// Fills `list` with the vertices of side 0, side 1 and the separator, and `local` with their places
     /// in it; returns where each begins, and the end.
     fn sort(&mut self, side: &[u8]) -> [usize; 4] {
+        let mut counts = [0; 3];
+        side.iter().for_each(|&s| counts[s as usize] += 1);
+        let starts = [0, counts[0], counts[0] + counts[1], side.len()];
+        let mut next = starts;
+        self.list.resize(side.len(), 0);
         self.local.clear();
-        self.local.resize(side.len(), NONE);
-        self.list.clear();
-        let mut starts = [0; 4];
-        for s in 0..=SEPARATOR {
-            starts[s as usize] = self.list.len();
-            for (v, _) in side.iter().enumerate().filter(|&(_, &own)| own == s) {
-                self.local[v] = self.list.len() as u32;
-                self.list.push(v as u32);
-            }
-        }
-        starts[3] = self.list.len();
+        let places = side.iter().enumerate().map(|(v, &s)| {
+            let at = &mut next[s as usize];
+            self.list[*at] = v as u32;
+            *at += 1;
+            *at as u32 - 1
+        });
+        self.local.extend(places);
         starts
     }
 
