@@ -1,6 +1,8 @@
 //! Multilevel vertex bisection: coarsen, separate the coarsest graph, project and refine
 //! (Hendrickson and Rothberg 1998).
 
+use rayon::prelude::*;
+
 use crate::mindeg::NONE;
 use crate::nd::NdOptions;
 use crate::nd::board::{SEPARATOR, Sides};
@@ -25,6 +27,17 @@ pub(crate) struct Separation {
 pub(crate) struct Level {
     pub(crate) graph: Weighted,
     pub(crate) map: Vec<u32>,
+}
+
+impl Level {
+    /// From the graph above to the level `next` below this one.
+    pub(crate) fn passed_over(self, next: Level) -> Level {
+        let map = self.map.par_iter().with_min_len(1 << 14);
+        Level {
+            map: map.map(|&c| next.map[c as usize]).collect(),
+            graph: next.graph,
+        }
+    }
 }
 
 /// Memory of bisections, reused.

@@ -70,8 +70,25 @@ pub(crate) struct TreeNode<'a> {
     pub(crate) labels: &'a [AtomicU32],
     pub(crate) slots: &'a [AtomicU32],
     /// Weight of the vertices with each label.
-    pub(crate) label_weights: &'a [AtomicU64],
+    pub(crate) label_weights: &'a [LabelWeight],
     pub(crate) node: u32,
+}
+
+/// Weight of the vertices with a label, on a cache line of its own: separators that are refined at the same time count theirs
+/// with every move.
+#[derive(Default)]
+#[repr(align(64))]
+pub(crate) struct LabelWeight(AtomicU64);
+
+impl LabelWeight {
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+    #[inline]
+    pub(crate) fn set(&self, weight: u64) {
+        self.0.store(weight, Relaxed);
+    }
 }
 
 impl Board for TreeNode<'_> {
@@ -99,8 +116,8 @@ impl Board for TreeNode<'_> {
             &self.label_weights[self.label(v) as usize],
             &self.label_weights[label as usize],
         );
-        from.store(from.load(Relaxed) - own, Relaxed);
-        to.store(to.load(Relaxed) + own, Relaxed);
+        from.set(from.get() - own);
+        to.set(to.get() + own);
         self.labels[v as usize].store(label, Relaxed);
     }
     #[inline]

@@ -251,6 +251,7 @@ impl Contraction<'_> {
                 part.clear();
                 let range = k * block..count.min((k + 1) * block);
                 self.write(range, &mut slot, &mut part);
+                part.shrink();
                 lock().push(slot);
                 part
             })

@@ -112,7 +112,7 @@ impl Growing {
         for &v in list {
             self.labels[v as usize].store(t, Relaxed);
         }
-        self.label_weights[t as usize].store(weight, Relaxed);
+        self.label_weights[t as usize].set(weight);
     }
 
     /// The vertices of the undivided nodes of at least `least` vertices, one node after the other, and

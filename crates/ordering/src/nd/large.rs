@@ -16,7 +16,7 @@ use crate::nd::levels::{best_level, may_be_thin};
 use crate::nd::random::mix;
 use crate::nd::restrict::restrict;
 use crate::nd::split::split;
-use crate::nd::tree::Tree;
+use crate::nd::tree::{PASSED, Tree};
 
 /// Pieces of so many times `options.piece` vertices are cut by finished separators, if they are thin or like a plane. With
 /// 30 there are 1 % more flops over 18 matrices, 10 % more on `qp_CONT_201`.
@@ -97,23 +97,32 @@ impl Dissection<'_> {
         seed: u64,
     ) -> Result<(), OrderingError> {
         self.go_on()?;
+        let n = graph.n();
         let mut space = self.take_space();
         let ([left, right], count) = split(&graph, &separation, list, &mut space);
         drop((graph, separation));
         let (of_left, rest) = space.list.split_at(count);
+        // Some levels of a larger graph have been passed over.
+        let keeps = |part: &Weighted| n < PASSED || part.n() >= PASSED;
+        let few = |part: &Weighted| match keeps(part) {
+            true => 2 * self.options.piece,
+            false => usize::MAX,
+        };
         let [left_levels, right_levels] = restrict(
             levels,
             [of_left, &rest[..right.n()]],
             [&left.weights, &right.weights],
-            2 * self.options.piece,
+            [few(&left), few(&right)],
         );
+        let left_levels = keeps(&left).then_some(left_levels);
+        let right_levels = keeps(&right).then_some(right_levels);
         self.give_space(space);
         let (left_list, rest) = list.split_at_mut(count);
         let right_list = &mut rest[..right.n()];
         let (a, b) = apart(
             [left.n(), right.n()],
-            || self.dissect_half(left, Some(left_levels), left_list, mix(seed ^ 1)),
-            || self.dissect_half(right, Some(right_levels), right_list, mix(seed ^ 2)),
+            || self.dissect_half(left, left_levels, left_list, mix(seed ^ 1)),
+            || self.dissect_half(right, right_levels, right_list, mix(seed ^ 2)),
         );
         a.and(b)
     }

@@ -26,13 +26,13 @@ struct Part {
     levels: Vec<Level>,
 }
 
-/// The levels below the two subgraphs on `lists` (increasing) with vertices of these `weights`, from those of the whole, each
-/// down to the first with less than `few` vertices. Levels of the whole are given back one by one.
+/// The levels below the two subgraphs on `lists` (increasing) with vertices of these `weights`, from those of the whole, of each
+/// down to the first with less than `few` of its vertices. Levels of the whole are given back one by one.
 pub(crate) fn restrict(
     levels: Vec<Level>,
     lists: [&[u32]; 2],
     weights: [&[u32]; 2],
-    few: usize,
+    few: [usize; 2],
 ) -> [Vec<Level>; 2] {
     let [mut a, mut b] = [0, 1].map(|s| Part {
         vertices: lists[s].to_vec(),
@@ -40,7 +40,7 @@ pub(crate) fn restrict(
         levels: Vec::new(),
     });
     for level in levels {
-        rayon::join(|| a.coarsen(&level, few), || b.coarsen(&level, few));
+        rayon::join(|| a.coarsen(&level, few[0]), || b.coarsen(&level, few[1]));
     }
     [a.levels, b.levels]
 }
@@ -123,7 +123,7 @@ mod tests {
         });
         let weights = vec![2; list.len()];
         let count = levels.len();
-        let [found, none] = restrict(levels, [&list, &[]], [&weights, &[]], 2000);
+        let [found, none] = restrict(levels, [&list, &[]], [&weights, &[]], [2000; 2]);
         assert!(none.is_empty());
         assert!(found.len() > 1 && found.len() <= count);
         assert!(found.last().unwrap().graph.n() < 2000);

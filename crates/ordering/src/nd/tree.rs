@@ -8,14 +8,14 @@
 //!
 //! Time linear in the edges. Nodes of one depth are independent of each other and run in parallel.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use crate::mindeg::NONE;
 use crate::nd::bisect::{Level, Separation};
-use crate::nd::board::{SEPARATOR, TreeNode};
+use crate::nd::board::{LabelWeight, SEPARATOR, TreeNode};
 use crate::nd::buckets::{Counted, values};
 use crate::nd::coarsen::Coarsener;
 use crate::nd::graph::Weighted;
@@ -30,9 +30,10 @@ use crate::nd::{Dissection, Space};
 const NODES: usize = 1 << 16;
 const SPARE: usize = 64;
 
-/// Of the levels with more vertices, every other one is passed over: separators are refined on the next one
-/// all the same, and refining those of the upper nodes, one after the other, is what many threads wait for.
-const PASSED: usize = 50_000;
+/// Of the levels with at least so many vertices, every other one is passed over: separators are refined on the next one
+/// all the same, and refining those of the upper nodes, one after the other, is what many threads wait for. A part that has
+/// come below this is coarsened anew, on every level.
+pub(crate) const PASSED: usize = 50_000;
 
 /// A dissection tree: node 1 is the root, node `t` has the children `2t` and `2t + 1`.
 pub(crate) struct Tree {
@@ -47,7 +48,7 @@ pub(crate) struct Growing {
     /// Node of each vertex of the current level.
     pub(crate) labels: Vec<AtomicU32>,
     /// Weight of the vertices of each node.
-    pub(crate) label_weights: Vec<AtomicU64>,
+    pub(crate) label_weights: Vec<LabelWeight>,
     /// Numbers that the refinement keeps for vertices of the current level.
     slots: Vec<AtomicU32>,
     /// Vertices of the finest level.
@@ -117,16 +118,26 @@ impl Dissection<'_> {
         let mut coarsener = Coarsener::default();
         let heaviest = (1.5 * graph.total as f64 / options.piece as f64).max(1.0) as u64;
         let mut levels: Vec<Level> = Vec::new();
+        let mut count = 0;
+        let mut coarser = |graph: &Weighted| {
+            let mut next = Level::default();
+            let seed = mix(seed.wrapping_add(count));
+            count += 1;
+            coarsener.coarsen(graph, heaviest, seed, &mut next.graph, &mut next.map);
+            (next.graph.n() as f64 <= 0.95 * graph.n() as f64).then_some(next)
+        };
         loop {
             let last = levels.last().map_or(graph, |l| &l.graph);
             if last.n() < 2 * options.piece || self.is_stopped() {
                 return levels;
             }
-            let mut next = Level::default();
-            let seed = mix(seed.wrapping_add(levels.len() as u64));
-            coarsener.coarsen(last, heaviest, seed, &mut next.graph, &mut next.map);
-            if next.graph.n() as f64 > 0.95 * last.n() as f64 {
+            let Some(mut next) = coarser(last) else {
                 return levels;
+            };
+            if next.graph.n() >= PASSED
+                && let Some(second) = coarser(&next.graph)
+            {
+                next = next.passed_over(second);
             }
             next.graph.shrink();
             levels.push(next);
@@ -165,10 +176,7 @@ impl Dissection<'_> {
         seed: u64,
         cost: impl Fn(&Weighted, &Growing) -> f64 + Sync,
     ) -> Start {
-        // An even one, that is not passed over.
-        let at = small_level(graph, levels)
-            .next_multiple_of(2)
-            .min(levels.len());
+        let at = small_level(graph, levels);
         let grown = |k: u32| {
             let seed = match k {
                 0 => seed,
@@ -189,26 +197,25 @@ impl Dissection<'_> {
     }
 
     fn root_cost(&self, graph: &Weighted, tree: &Growing) -> f64 {
-        let weight = [2, 3, 1].map(|t: usize| tree.label_weights[t].load(Relaxed));
+        let weight = [2, 3, 1].map(|t: usize| tree.label_weights[t].get());
         self.options.goal(graph.total).cost(&weight)
     }
 
     /// Takes the tree from `levels[at]` (from nowhere: the end of `levels`) to the level above it in
-    /// size, refines its separators there and divides its pieces, if that level is not passed over.
+    /// size, refines its separators there and divides its pieces.
     fn raise(&self, graph: &Weighted, levels: &[Level], at: usize, tree: &mut Growing, seed: u64) {
         let fine = at_level(graph, levels, at);
-        let passed = at % 2 == 1 && fine.n() > PASSED;
         if let Some(level) = levels.get(at) {
             tree.labels = (level.map.par_iter())
                 .with_min_len(4096)
                 .map(|&c| AtomicU32::new(tree.labels[c as usize].load(Relaxed)))
                 .collect();
-            if !passed && !self.is_stopped() {
+            if !self.is_stopped() {
                 tree.slots.resize_with(fine.n(), || AtomicU32::new(NONE));
                 self.refine_all(fine, tree);
             }
         }
-        if !passed && !self.is_stopped() {
+        if !self.is_stopped() {
             self.divide(fine, tree, seed);
         }
     }
@@ -259,7 +266,7 @@ impl Dissection<'_> {
         separator.retain(|&v| tree.labels[v as usize].load(Relaxed) == t);
         separator.sort_unstable();
         separator.dedup();
-        let own = tree.label_weights[t as usize].load(Relaxed);
+        let own = tree.label_weights[t as usize].get();
         let mut weight = [tree.weight_below(2 * t), tree.weight_below(2 * t + 1), own];
         let goal = self.options.goal(weight.iter().sum());
         let mut task = Task {
@@ -296,8 +303,8 @@ impl Growing {
             limit: nodes / 2,
         };
         tree.labels.resize_with(coarsest.n(), || AtomicU32::new(1));
-        tree.label_weights.resize_with(nodes, AtomicU64::default);
-        tree.label_weights[1].store(coarsest.total, Relaxed);
+        tree.label_weights.resize_with(nodes, LabelWeight::default);
+        tree.label_weights[1].set(coarsest.total);
         tree
     }
 
@@ -313,7 +320,7 @@ impl Growing {
             separator: separator
                 .filter(|&v| side[v as usize] == SEPARATOR)
                 .collect(),
-            weight: [2, 3, 1].map(|t: usize| self.label_weights[t].load(Relaxed)),
+            weight: [2, 3, 1].map(|t: usize| self.label_weights[t].get()),
             side,
         }
     }
@@ -326,7 +333,7 @@ impl Growing {
 
     /// Weight of the subtree of node `t`.
     fn weight_below(&self, t: u32) -> u64 {
-        let own = self.label_weights[t as usize].load(Relaxed);
+        let own = self.label_weights[t as usize].get();
         if !self.divided[t as usize] {
             return own;
         }
