@@ -25,7 +25,8 @@ const ALONE: usize = 8;
 /// A level is taken if its cost is below this share of that of the separator it replaces.
 const THINNER: f64 = 0.95;
 
-/// Where levels cost more than so many times as much, the graph is no grid, though its vertices have few neighbors.
+/// Where levels cost more than so many times as much, the graph is no grid, though its vertices have few neighbors; it may be a
+/// mesh of triangles, which is like a plane.
 const THICK: f64 = 2.0;
 
 /// A graph is like a plane if its separator has less than so many times the square root of its vertices.
@@ -67,7 +68,7 @@ impl Dissection<'_> {
     ) -> Result<(), OrderingError> {
         let levels = levels.unwrap_or_else(|| self.hierarchy(&graph, seed));
         self.go_on()?;
-        if let Some(separation) = self.cut(&graph, &levels, seed) {
+        if let Some(separation) = self.cut(&graph, &levels, tries, seed) {
             return self.halve(graph, levels, separation, list, seed);
         }
         let tree = self.tree(&graph, levels, tries, seed);
@@ -128,11 +129,10 @@ impl Dissection<'_> {
     }
 
     /// The separator with which a piece is cut before all others, refined to the end, if it is to be.
-    fn cut(&self, graph: &Weighted, levels: &[Level], seed: u64) -> Option<Separation> {
+    fn cut(&self, graph: &Weighted, levels: &[Level], tries: u32, seed: u64) -> Option<Separation> {
         if graph.n() < ALONE * self.options.piece {
             return None;
         }
-        let tries = self.options.tries;
         if !may_be_thin(graph) {
             let (_, root) = self.root(graph, levels, tries, seed, is_like_a_plane)?;
             return self.options.is_worth(&root.weight).then_some(root);
@@ -143,7 +143,9 @@ impl Dissection<'_> {
         );
         let (level_cost, level) = level?;
         match root.filter(|(_, root)| self.options.is_worth(&root.weight)) {
-            Some((cost, _)) if level_cost > THICK * cost => None,
+            Some((cost, root)) if level_cost > THICK * cost => {
+                is_like_a_plane(cost, graph).then_some(root)
+            }
             Some((cost, root)) if level_cost >= THINNER * cost => Some(root),
             _ => Some(level),
         }

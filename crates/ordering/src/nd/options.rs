@@ -16,8 +16,8 @@ pub struct NdOptions {
     /// Pieces of a large graph are bisected on the coarsest level on which they have so many
     /// vertices; 0 counts as 1.
     pub piece: usize,
-    /// Dissections of the coarse version of a large graph, or first separators there where pieces are cut one by one, of which the
-    /// best is kept.
+    /// Dissections of the coarse version of a large graph, or first separators there where it is cut by finished ones, of which the
+    /// best is kept. Its parts have one.
     pub tries: u32,
     /// Bisections tried on the coarsest graph.
     pub starts: u32,
@@ -34,7 +34,7 @@ impl Default for NdOptions {
     fn default() -> Self {
         Self {
             seed: 0,
-            leaf: 200,
+            leaf: 250,
             piece: 1000,
             starts: 2,
             tries: 3,
@@ -76,6 +76,7 @@ pub(crate) const THOROUGH: Patience = Patience {
 /// The same separators on the next levels.
 pub(crate) const COARSE: Patience = Patience {
     passes: 4,
+    per_vertex: 3.0,
     ..THOROUGH
 };
 
