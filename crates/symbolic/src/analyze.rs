@@ -81,6 +81,11 @@ impl<'a> SymbolicDraft<'a> {
         sizes.map(|(npiv, &nupd)| (npiv as usize, nupd as usize))
     }
 
+    /// Operations of the factorization, amalgamation's zeros not counted: Σ over columns of nnz(L column)².
+    pub fn flops(&self) -> u128 {
+        self.stats.flops
+    }
+
     /// The whole analysis.
     ///
     /// # Errors

@@ -1,15 +1,18 @@
 //! Which ordering: by the predicted seconds of the factorization that it leads to.
 //!
-//! Minimum degree is cheap. Nested dissection is taken where a factorization would
-//! take longer than the dissection itself: it saves about half of it, and predicted seconds are about
-//! half of the measured ones. Both begin at the same time where there are threads for both.
+//! Minimum degree is cheap, of a graph whose twins are merged even more so. Nested dissection is taken where it saves more of
+//! the factorization than it takes itself. Where there are threads for both they begin at the same time, unless
+//! the graph is like a plane ([`shape`](crate::shape)): then a dissection is hardly ever worth its time, and
+//! one that has begun would take memory bandwidth from the elimination.
 //! Alternatives are compared by the sizes of their fronts ([`SymbolicDraft`]); only the one that is
-//! taken is analyzed to the end.
+//! taken is analyzed to the end. Which one that is depends on the pattern and the options, not on the clock.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use tamarack_ordering::{AmdOptions, Method, NdOptions, Workspace, order, order_until};
+use tamarack_ordering::{
+    AmdOptions, Method, NdOptions, OrderingError, Workspace, order, order_until,
+};
 use tamarack_plan::predicted_secs;
 use tamarack_sparse::{Pattern, Permutation};
 use tamarack_symbolic::{SymbolicDraft, SymbolicFactor};
@@ -17,22 +20,11 @@ use tamarack_symbolic::{SymbolicDraft, SymbolicFactor};
 use crate::Error;
 use crate::analysis::AnalysisSecs;
 use crate::options::{Options, Ordering};
+use crate::shape::{Shape, is_narrow};
 
-/// Seconds of a dissection on one thread for a vertex and for a stored neighbor of the graph without
-/// twins. Seconds by this formula and measured (2.5 GHz, AVX-512): `p2d5_1000` 4.0 and 4.0,
-/// `p3d27_50` 1.3 and 1.35, `el3d_40` 0.7 and 0.9, `p3d7_60` 1.0 and 1.9.
-const VERTEX_SECS: f64 = 2.5e-6;
-const NEIGHBOR_SECS: f64 = 3e-7;
-
-/// Threads make a dissection faster by their number to this power.
-const SPEEDUP: f64 = 0.8;
-
-/// Columns that are looked at to tell how many unknowns share a node.
-const SAMPLE: usize = 4096;
-
-/// Patterns of fewer entries are ordered one way after the other: they are done before another thread
+/// Graphs of fewer stored neighbors are ordered one way after the other: they are done before another thread
 /// has begun.
-const BOTH_AT_ONCE: u64 = 100_000;
+const BOTH_AT_ONCE: f64 = 200_000.0;
 
 /// Orders and analyzes as the options say.
 pub(crate) struct Chosen {
@@ -121,48 +113,64 @@ impl Search<'_> {
     }
 
     /// Minimum degree, or nested dissection where it pays. Where there are threads for both they run at
-    /// the same time, and the dissection is stopped as soon as minimum degree is seen to be enough:
-    /// which one is taken does not depend on the clock.
+    /// the same time, and the dissection is stopped as soon as minimum degree is seen to be enough.
     fn auto(&mut self) -> Result<Chosen, Error> {
-        let amd = Method::Amd(AmdOptions::default());
+        let shape = Shape::of(self.pattern);
         let nd = Method::NestedDissection(NdOptions::default());
+        let dissect =
+            |stop: &AtomicBool| order_until(self.pattern, &nd, &mut Workspace::new(), stop);
         let stop = AtomicBool::new(false);
         let first = || {
-            let found = self.minimum_degree(&amd, &stop);
+            let found = self.minimum_degree(shape, &stop);
             stop.fetch_or(found.is_err(), Relaxed);
             found
         };
-        let second = || order_until(self.pattern, &nd, &mut Workspace::new(), &stop);
+        let second = || match self.is_plane(shape)? || stop.load(Relaxed) {
+            true => Ok(None),
+            false => dissect(&stop).map(Some),
+        };
         let threads = self.options.machine().threads;
-        let (first, second) = if threads > 1 && self.pattern.nnz_lower() >= BOTH_AT_ONCE {
-            rayon::join(first, second)
-        } else {
-            (first(), second())
+        let at_once = threads > 1 && shape.neighbors() >= BOTH_AT_ONCE;
+        let (first, second) = match at_once && !shape.is_like_a_tree() {
+            true => rayon::join(first, second),
+            false => (first(), Ok(None)),
         };
         let (degree, secs) = match first? {
             Degree::Enough(chosen) => return Ok(*chosen),
             Degree::Dear { permutation, secs } => (permutation, secs),
         };
-        let second = second?;
+        let second = match second? {
+            Some(permutation) => permutation,
+            None => dissect(&stop)?,
+        };
         self.order_secs = self.start.elapsed().as_secs_f64();
         let draft = self.draft(&second)?;
         if self.predicted_secs(&draft) < secs {
             return self.finish_draft(draft, nd.name());
         }
         drop(draft);
-        self.finish(&degree, amd.name())
+        self.finish(&degree, AMD)
     }
 
-    /// Orders by minimum degree, and where the factorization takes no longer than a dissection would
+    /// Whether a dissection need not begin before minimum degree has shown that it is needed. Twins are not merged here: that would
+    /// take as long as minimum degree of the merged graph.
+    fn is_plane(&self, shape: Shape) -> Result<bool, OrderingError> {
+        let machine = self.options.machine();
+        let secs = shape.dissection_secs(machine.threads);
+        Ok(!shape.has_twins() && is_narrow(self.pattern, &machine, secs)?)
+    }
+
+    /// Orders by minimum degree, and where a dissection would not save more than it takes
     /// raises `stop` and analyzes it.
-    fn minimum_degree(&self, amd: &Method, stop: &AtomicBool) -> Result<Degree, Error> {
+    fn minimum_degree(&self, shape: Shape, stop: &AtomicBool) -> Result<Degree, Error> {
         let mut own = Search { ..*self };
-        let permutation = own.order(amd)?;
+        let permutation = own.order(&minimum_degree(shape))?;
         let draft = own.draft(&permutation)?;
         let secs = own.predicted_secs(&draft);
-        if secs <= dissection_secs(own.pattern, own.options.machine().threads) {
+        let saved = shape.saved_secs(draft.flops() as f64, secs);
+        if saved <= shape.dissection_secs(own.options.machine().threads) {
             stop.store(true, Relaxed);
-            let chosen = own.finish_draft(draft, amd.name())?;
+            let chosen = own.finish_draft(draft, AMD)?;
             return Ok(Degree::Enough(Box::new(chosen)));
         }
         drop(draft);
@@ -196,28 +204,17 @@ impl Search<'_> {
     }
 }
 
-/// About what a nested dissection takes, in seconds.
-fn dissection_secs(pattern: &Pattern, threads: usize) -> f64 {
-    let share = unknowns_per_node(pattern);
-    let vertices = pattern.n() as f64 / share;
-    let neighbors = pattern.nnz_full() as f64 / (share * share);
-    let secs = VERTEX_SECS * vertices + NEIGHBOR_SECS * neighbors;
-    secs / (threads.max(1) as f64).powf(SPEEDUP)
-}
+/// Name of minimum degree, with twins merged or not.
+const AMD: &str = "amd";
 
-/// How many unknowns share a node, on average: neighbors in the user's order whose columns agree are
-/// counted among some columns of the whole.
-fn unknowns_per_node(pattern: &Pattern) -> f64 {
-    let pairs = pattern.n().saturating_sub(1);
-    if pairs == 0 {
-        return 1.0;
+/// Approximate minimum degree, of the graph without twins where that pays: a dissection that takes the whole for one leaf.
+fn minimum_degree(shape: Shape) -> Method {
+    if !shape.has_twins() {
+        return Method::Amd(AmdOptions::default());
     }
-    // A step that is no multiple of the unknowns of a node.
-    let step = (pairs / SAMPLE).max(1) | 1;
-    let sample = (0..pairs).step_by(step);
-    let count = sample.len();
-    let twins = sample.filter(|&j| pattern.rows(j).get(1..) == Some(pattern.rows(j + 1)));
-    count as f64 / (count - twins.count()).max(1) as f64
+    let mut options = NdOptions::default();
+    options.leaf = usize::MAX;
+    Method::NestedDissection(options)
 }
 
 #[cfg(test)]
@@ -228,13 +225,6 @@ mod tests {
     fn pattern(name: &str) -> std::sync::Arc<Pattern> {
         let model: Model = name.parse().unwrap();
         model.generate::<f64>().unwrap().pattern().clone()
-    }
-
-    #[test]
-    fn unknowns_of_a_node_are_recognized() {
-        assert!((unknowns_per_node(&pattern("el3d_8")) - 3.0).abs() < 0.2);
-        assert!(unknowns_per_node(&pattern("p2d5_40")) < 1.1);
-        assert_eq!(unknowns_per_node(&pattern("p2d5_1")), 1.0);
     }
 
     #[test]

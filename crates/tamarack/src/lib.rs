@@ -40,6 +40,7 @@ mod factor_device;
 mod limits;
 mod machine;
 mod options;
+mod shape;
 mod witness;
 
 pub use analysis::{Analysis, AnalysisSecs};
