@@ -11,8 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::driver::{self, CUcontext, CUdevice, CUdevice_attribute as Attribute, CUresult, check};
+use crate::lanes::Lanes;
 use crate::profile::Profiler;
 use crate::programs::Modules;
+use crate::slab::Slabs;
 use crate::{Arch, Compiler, GpuError};
 
 /// How a device is opened.
@@ -145,6 +147,8 @@ struct Shared {
     context: Arc<Context>,
     compiler: Compiler,
     modules: Modules,
+    slabs: Slabs,
+    lanes: Lanes,
 }
 
 impl std::fmt::Debug for Gpu {
@@ -211,6 +215,8 @@ impl Gpu {
                 }),
                 compiler,
                 modules: Modules::default(),
+                slabs: Slabs::default(),
+                lanes: Lanes::default(),
             }),
         };
         drop(gpu.context().bind()?); // a context that cannot be used shows itself here
@@ -253,6 +259,14 @@ impl Gpu {
 
     pub(crate) fn modules(&self) -> &Modules {
         &self.shared.modules
+    }
+
+    pub(crate) fn slabs(&self) -> &Slabs {
+        &self.shared.slabs
+    }
+
+    pub(crate) fn lanes(&self) -> &Lanes {
+        &self.shared.lanes
     }
 
     /// What compiles programs for this device.

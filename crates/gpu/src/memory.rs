@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::device::Context;
 use crate::driver::{self, CUdeviceptr, CUresult, check, check_in_drop};
+use crate::slab::Slab;
 use crate::{DeviceView, DeviceViewMut, Gpu, GpuError};
 
 /// A type whose every bit pattern is a value, so that device memory may hold it uninitialized.
@@ -81,9 +82,17 @@ impl<T> DevicePtr<T> {
 
 /// An owned piece of device memory of `len` elements, aligned to at least 256 bytes.
 pub struct DeviceBuffer<T> {
-    context: Arc<Context>,
+    owner: Owner,
     ptr: DevicePtr<T>,
     len: usize,
+}
+
+/// Who frees the memory of a buffer.
+enum Owner {
+    /// The buffer itself, in its context.
+    Itself(Arc<Context>),
+    /// The slab that it stands in.
+    Slab { _kept: Arc<Slab> },
 }
 
 impl<T> fmt::Debug for DeviceBuffer<T> {
@@ -94,8 +103,9 @@ impl<T> fmt::Debug for DeviceBuffer<T> {
 
 impl<T> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
-        if self.ptr.address != 0
-            && let Ok(_bound) = self.context.bind()
+        if let Owner::Itself(context) = &self.owner
+            && self.ptr.address != 0
+            && let Ok(_bound) = context.bind()
         {
             // SAFETY: allocated once, freed once.
             let code = unsafe { driver::cuMemFree_v2(self.ptr.address as CUdeviceptr) };
@@ -114,7 +124,8 @@ impl Gpu {
         let context = self.context().clone();
         if len == 0 || size_of::<T>() == 0 {
             let ptr = DevicePtr::null();
-            return Ok(DeviceBuffer { context, ptr, len });
+            let owner = Owner::Itself(context);
+            return Ok(DeviceBuffer { owner, ptr, len });
         }
         let requested = len as u128 * size_of::<T>() as u128;
         let out_of_memory = || -> GpuError {
@@ -133,7 +144,24 @@ impl Gpu {
         }
         check(code, "cuMemAlloc")?;
         let ptr = DevicePtr::from_address(address);
-        Ok(DeviceBuffer { context, ptr, len })
+        drop(_bound);
+        let owner = Owner::Itself(context);
+        Ok(DeviceBuffer { owner, ptr, len })
+    }
+
+    /// The same for a list, which stands beside others in one allocation unless it is large: that takes a microsecond. The
+    /// allocation is freed with the last of them.
+    ///
+    /// # Errors
+    /// As [`alloc`](Self::alloc).
+    pub fn alloc_list<T: Element>(&self, len: usize) -> Result<DeviceBuffer<T>, GpuError> {
+        match self.slabs().take(self, len)? {
+            Some(piece) => {
+                let (owner, ptr) = (Owner::Slab { _kept: piece.slab }, piece.ptr);
+                Ok(DeviceBuffer { owner, ptr, len })
+            }
+            None => self.alloc(len),
+        }
     }
 }
 

@@ -24,7 +24,7 @@ mod value;
 
 pub use control::{Control, Progress};
 pub use device::{
-    DeviceFactor, DeviceOptions, DevicePlan, DeviceRates, DeviceValue, FrontKind, Purpose,
+    DeviceFactor, DeviceOptions, DevicePlan, DeviceRates, DeviceValue, FrontKind, Purpose, beside,
     side_by_side,
 };
 pub use error::FactorError;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use tamarack_gpu::{Gpu, GpuError, GpuOptions};
-use tamarack_numeric::{DeviceOptions, DevicePlan, DeviceRates, FactorError};
+use tamarack_numeric::{DeviceOptions, DevicePlan, DeviceRates, FactorError, beside};
 use tamarack_symbolic::{AmalgamationOptions, SymbolicFactor, SymbolicOptions};
 
 use crate::{Error, Options};
@@ -159,6 +159,13 @@ fn rates(gpu: &Gpu, wanted: bool) -> DeviceRates {
     }
 }
 
+/// A plan, the bytes it takes on the device, and its seconds on an H100.
+struct Priced {
+    plan: DevicePlan,
+    bytes: u64,
+    secs: f64,
+}
+
 /// A plan that fits the device's free memory: with more waves than one if they do not cost much time, since they take
 /// less memory, or if they must. What they cost is looked up for an H100, so that no measurement changes a plan.
 fn fitting_plan(
@@ -168,32 +175,37 @@ fn fitting_plan(
     rates: DeviceRates,
 ) -> Result<DevicePlan, FactorError> {
     let (free_bytes, _) = gpu.memory()?;
-    let fits = |plan: &DevicePlan| plan.device_bytes() as f64 <= MEMORY_SHARE * free_bytes as f64;
-    let plan = |waves| {
+    let priced = |waves| -> Result<Priced, FactorError> {
         let device_options = DeviceOptions {
             waves,
             rates,
             ..DeviceOptions::default()
         };
         let device_options = device_options.with_precision(options.precision.of_factor());
-        DevicePlan::new(symbolic.clone(), &device_options)
+        let plan = DevicePlan::new(symbolic.clone(), &device_options)?;
+        Ok(Priced {
+            bytes: plan.device_bytes(),
+            secs: plan.predicted_secs_by(&DeviceRates::default()),
+            plan,
+        })
     };
-    let (one, two) = (plan(1)?, plan(2)?);
-    let secs = |plan: &DevicePlan| plan.predicted_secs_by(&DeviceRates::default());
-    let cheap = secs(&two) <= WAVES_COST * secs(&one);
+    let fits = |plan: &Priced| plan.bytes as f64 <= MEMORY_SHARE * free_bytes as f64;
+    let (one, two) = beside(|| priced(1), || priced(2));
+    let (one, two) = (one?, two?);
+    let cheap = two.secs <= WAVES_COST * one.secs;
     if fits(&one) && !cheap {
-        return Ok(one);
+        return Ok(one.plan);
     }
-    let mut needed_bytes = two.device_bytes();
+    let mut needed_bytes = two.bytes;
     if fits(&two) {
-        return Ok(two);
+        return Ok(two.plan);
     }
     for waves in [4, 16] {
-        let more = plan(waves)?;
+        let more = priced(waves)?;
         if fits(&more) {
-            return Ok(more);
+            return Ok(more.plan);
         }
-        needed_bytes = needed_bytes.min(more.device_bytes());
+        needed_bytes = needed_bytes.min(more.bytes);
     }
     Err(FactorError::DeviceMemory {
         index: gpu.info().index,

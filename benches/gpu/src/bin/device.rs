@@ -109,6 +109,7 @@ fn transfers(suite: &mut Suite) -> Result<(), GpuError> {
     suite.add(case("pin", "cuMemHostRegister"), vec![pinning]);
     let (mut up, mut down, mut up_ordinary, mut down_ordinary) =
         <(Vec<_>, Vec<_>, Vec<_>, Vec<_>)>::default();
+    let mut up_lanes = Vec::new();
     for _ in 0..7 {
         let start = Instant::now();
         // SAFETY: the pinned buffer is not touched before the synchronization.
@@ -124,11 +125,15 @@ fn transfers(suite: &mut Suite) -> Result<(), GpuError> {
         stream.upload(&ordinary, &mut device)?;
         up_ordinary.push(start.elapsed().as_secs_f64());
         let start = Instant::now();
+        gpu.upload_all(&ordinary, &mut device)?;
+        up_lanes.push(start.elapsed().as_secs_f64());
+        let start = Instant::now();
         stream.download(&device, &mut ordinary)?;
         down_ordinary.push(start.elapsed().as_secs_f64());
     }
     suite.add(case("upload", "pinned"), up);
     suite.add(case("upload", "ordinary memory"), up_ordinary);
+    suite.add(case("upload", "ordinary memory, several threads"), up_lanes);
     suite.add(case("download", "pinned"), down);
     suite.add(case("download", "ordinary memory"), down_ordinary);
     Ok(())

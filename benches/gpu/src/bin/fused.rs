@@ -140,7 +140,7 @@ impl Level {
         }
         let assembly = Assembly::new(&gpu, &stream, &parents)?;
         let (to, from) = self.places()?;
-        let entries = Entries::new(&gpu, &stream, &to, &from)?;
+        let entries = Entries::new(&gpu, &to, &from)?;
         let mut small = SmallFronts::new(&gpu, &stream, &self.fronts)?;
         suite.time(case("Assembly, Entries, SmallFronts"), |s| {
             assembly.launch(s, &mut arena)?;

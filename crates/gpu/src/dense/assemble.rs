@@ -1,4 +1,4 @@
-//! Assembly of fronts: children's update matrices (extend-add) and entries; kernels in `dense/assemble.cu`.
+//! Assembly of fronts: children's update matrices (extend-add); kernels in `dense/assemble.cu`.
 //!
 //! A parent is written tile by tile: a tile gathers, child by child in the order of the list, the rectangle
 //! that each gives it (Duff, Reid 1983). Which children give a tile something, and where its rows are in theirs, is
@@ -9,16 +9,12 @@
 use std::marker::PhantomData;
 
 use super::{BLOCK, Front, FrontShape, Placed, Real, shape};
-use crate::{
-    Arg, DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream,
-};
+use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
 
-const PROGRAM: Program = Program::at("dense/assemble.cu");
+pub(super) const PROGRAM: Program = Program::at("dense/assemble.cu");
 /// Rows and columns of a tile.
 const SIDE: u32 = 64;
 const THREADS: u32 = 256;
-/// Most blocks that add entries; each thread goes on with a stride.
-const MOST_BLOCKS: u64 = 1 << 16;
 
 /// The update matrix of a child.
 #[derive(Debug, Clone, Copy)]
@@ -278,8 +274,8 @@ impl<T: Real> Assembly<T> {
         Ok(Self {
             kernel: gpu.load(&PROGRAM)?.kernel(&name)?,
             shape: Launch::new(blocks, THREADS),
-            tiles: stream.to_device(gpu, &lists.tiles)?,
-            parts: stream.to_device(gpu, &lists.parts)?,
+            tiles: stream.list(gpu, &lists.tiles)?,
+            parts: stream.list(gpu, &lists.parts)?,
             needs: lists.needs,
             of: PhantomData,
         })
@@ -310,137 +306,6 @@ impl<T: Real> Assembly<T> {
                 self.shape,
                 &[&arena.ptr(), &self.tiles.ptr(), &self.parts.ptr()],
             )
-        }
-    }
-}
-
-/// Entries of a matrix of `T`, to be added to places of an arena.
-pub struct Entries<T = f64> {
-    kernel: Kernel,
-    to: Places,
-    from: DeviceBuffer<u32>,
-    /// Elements that the arena and the values must have.
-    needs: [u64; 2],
-    of: PhantomData<fn() -> T>,
-}
-
-/// Places of an arena, in 4 bytes each where they are near each other.
-enum Places {
-    /// Behind a first one.
-    Near(u64, DeviceBuffer<u32>),
-    Far(DeviceBuffer<u64>),
-}
-
-impl Places {
-    fn new(gpu: &Gpu, stream: &Stream, to: &[u64]) -> Result<Self, GpuError> {
-        let first = to.iter().copied().min().unwrap_or(0);
-        let near: Option<Vec<u32>> = to
-            .iter()
-            .map(|&place| u32::try_from(place - first).ok())
-            .collect();
-        Ok(match near {
-            Some(near) => Self::Near(first, stream.to_device(gpu, &near)?),
-            None => Self::Far(stream.to_device(gpu, to)?),
-        })
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Near(_, to) => to.len(),
-            Self::Far(to) => to.len(),
-        }
-    }
-}
-
-impl<T: Real> Entries<T> {
-    /// Uploads the list: entry `e` adds value number `from[e]` to place `to[e]`. No place may come twice: what is
-    /// computed is then undefined.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`] for lists of different lengths; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
-    pub fn new(gpu: &Gpu, stream: &Stream, to: &[u64], from: &[u32]) -> Result<Self, GpuError> {
-        Self::at(gpu, stream, Places::new(gpu, stream, to)?, to, from)
-    }
-
-    /// The same, with 8 bytes for each place.
-    #[cfg(test)]
-    pub(super) fn far(
-        gpu: &Gpu,
-        stream: &Stream,
-        to: &[u64],
-        from: &[u32],
-    ) -> Result<Self, GpuError> {
-        let places = Places::Far(stream.to_device(gpu, to)?);
-        Self::at(gpu, stream, places, to, from)
-    }
-
-    fn at(
-        gpu: &Gpu,
-        stream: &Stream,
-        places: Places,
-        to: &[u64],
-        from: &[u32],
-    ) -> Result<Self, GpuError> {
-        if to.len() != from.len() {
-            return Err(shape(
-                "lists of entries",
-                to.len() as u64,
-                from.len() as u64,
-            ));
-        }
-        let end = |last: Option<u64>| last.map_or(0, |l| l.saturating_add(1));
-        let last = from.iter().copied().max().map(u64::from);
-        let near = match places {
-            Places::Near(..) => "near_",
-            Places::Far(_) => "",
-        };
-        let name = format!("dense_add_{near}entries_{}", T::NAME);
-        Ok(Self {
-            kernel: gpu.load(&PROGRAM)?.kernel(&name)?,
-            to: places,
-            from: stream.to_device(gpu, from)?,
-            needs: [end(to.iter().copied().max()), end(last)],
-            of: PhantomData,
-        })
-    }
-
-    /// Enqueues the additions.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`] for an arena or values that end too early; a failing driver call.
-    pub fn launch<'a, 'b>(
-        &self,
-        stream: &Stream,
-        arena: impl Into<DeviceViewMut<'a, T>>,
-        values: impl Into<DeviceView<'b, T>>,
-    ) -> Result<(), GpuError> {
-        let (arena, values) = (arena.into(), values.into());
-        for (what, len, needs) in [
-            ("arena of entries", arena.len(), self.needs[0]),
-            ("values of entries", values.len(), self.needs[1]),
-        ] {
-            if (len as u64) < needs {
-                return Err(shape(what, needs, len as u64));
-            }
-        }
-        let count = self.to.len() as u64;
-        let blocks = count.div_ceil(THREADS.into()).min(MOST_BLOCKS) as u32;
-        let launch = Launch::new(blocks, THREADS);
-        let (from, values) = (self.from.ptr(), values.ptr());
-        // SAFETY: the arguments of the kernels; all places and numbers are within the arena and the values.
-        unsafe {
-            match &self.to {
-                Places::Near(first, to) => {
-                    let first = arena.ptr().add(*first);
-                    let arguments: [&dyn Arg; 5] = [&first, &to.ptr(), &from, &values, &count];
-                    self.kernel.launch(stream, launch, &arguments)
-                }
-                Places::Far(to) => {
-                    let arguments: [&dyn Arg; 5] =
-                        [&arena.ptr(), &to.ptr(), &from, &values, &count];
-                    self.kernel.launch(stream, launch, &arguments)
-                }
-            }
         }
     }
 }

@@ -253,14 +253,14 @@ impl<T: Real> Fronts<T> {
             .map_err(|_| shape("tiles of a list", tasks.len() as u64, u32::MAX.into()))?;
         let program = if tile == Tile::Tall { &TALL } else { &PROGRAM };
         let name = format!("dense_front_{}_{}", tile.name(), T::NAME);
-        let mut status = gpu.alloc(fronts.len())?;
+        let mut status = gpu.alloc_list(fronts.len())?;
         stream.fill_bytes(&mut status, 0xFF)?;
         Ok(Self {
             kernel: gpu.load(program)?.kernel(&name)?,
             shape: Launch::new(blocks, tile.threads()).shared(bytes),
-            fronts: stream.to_device(gpu, &data)?,
-            tasks: stream.to_device(gpu, &tasks)?,
-            progress: gpu.alloc(progress as usize + 1)?,
+            fronts: stream.list(gpu, &data)?,
+            tasks: stream.list(gpu, &tasks)?,
+            progress: gpu.alloc_list(progress as usize + 1)?,
             status,
             needs,
             tile,

@@ -334,15 +334,15 @@ impl<T: Real> FusedFronts<T> {
             at += group.len() as u64;
         }
         let items: Vec<ItemData> = sequences.iter().map(|s| s.item).collect();
-        let mut status = gpu.alloc(fronts.len())?;
+        let mut status = gpu.alloc_list(fronts.len())?;
         stream.fill_bytes(&mut status, 0xFF)?;
         Ok(Self {
             launches,
-            items: stream.to_device(gpu, &items)?,
-            fronts: stream.to_device(gpu, &lists.fronts)?,
-            children: stream.to_device(gpu, &lists.children)?,
-            relative: stream.to_device(gpu, &lists.relative)?,
-            entries: stream.to_device(gpu, &lists.entries)?,
+            items: stream.list(gpu, &items)?,
+            fronts: stream.list(gpu, &lists.fronts)?,
+            children: stream.list(gpu, &lists.children)?,
+            relative: stream.list(gpu, &lists.relative)?,
+            entries: stream.list(gpu, &lists.entries)?,
             status,
             needs: lists.needs,
             of: PhantomData,

@@ -21,6 +21,7 @@
 //! Operands of one list must not overlap, other than `A` and `B`: what is computed is then undefined.
 
 mod assemble;
+mod entries;
 mod front;
 mod fused;
 mod layout;
@@ -32,7 +33,8 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-pub use assemble::{Assembly, Child, Entries, Parent};
+pub use assemble::{Assembly, Child, Parent};
+pub use entries::{Entries, Source};
 pub use front::{BadPivot, Front, FrontShape, Fronts};
 pub use fused::{FrontEntry, FusedFront, FusedFronts};
 pub use layout::{BLOCK, Placed, grain};

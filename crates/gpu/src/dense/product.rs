@@ -259,8 +259,8 @@ impl<T: Real> Products<T> {
         Ok(Self {
             kernel: step.kernel::<T>(gpu)?,
             shape: Launch::new(blocks, threads).shared(shared_bytes),
-            problems: stream.to_device(gpu, &data)?,
-            items: stream.to_device(gpu, &items)?,
+            problems: stream.list(gpu, &data)?,
+            items: stream.list(gpu, &items)?,
             count,
             needs,
             step,

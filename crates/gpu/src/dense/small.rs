@@ -133,11 +133,11 @@ impl<T: Real> SmallFronts<T> {
             at = end;
         }
         let data: Vec<Data> = data.into_iter().map(|(.., d)| d).collect();
-        let mut status = gpu.alloc(fronts.len())?;
+        let mut status = gpu.alloc_list(fronts.len())?;
         stream.fill_bytes(&mut status, 0xFF)?;
         Ok(Self {
             launches,
-            fronts: stream.to_device(gpu, &data)?,
+            fronts: stream.list(gpu, &data)?,
             status,
             needs,
             of: PhantomData,

@@ -35,7 +35,7 @@ impl FirstBadPivot {
     pub fn new(gpu: &Gpu, stream: &Stream, columns: &[u32]) -> Result<Self, GpuError> {
         Ok(Self {
             kernel: gpu.load(&PROGRAM)?.kernel("dense_first_bad_pivot")?,
-            columns: stream.to_device(gpu, columns)?,
+            columns: stream.list(gpu, columns)?,
         })
     }
 

@@ -51,8 +51,8 @@ impl HalfPattern {
         let short: Vec<u32> = starts.iter().map(|&s| s as u32).collect(); // below LIMIT, as n is
         Ok(Arc::new(Self {
             n: n as u32,
-            starts: stream.to_device(gpu, &short)?,
-            indices: stream.to_device(gpu, indices)?,
+            starts: stream.list(gpu, &short)?,
+            indices: stream.list(gpu, indices)?,
         }))
     }
 
@@ -116,8 +116,8 @@ impl Numbers {
     fn new(gpu: &Gpu, stream: &Stream, numbers: &[u32]) -> Result<Self, GpuError> {
         let short: Option<Vec<u16>> = numbers.iter().map(|&k| u16::try_from(k).ok()).collect();
         Ok(match short {
-            Some(short) => Self::Short(stream.to_device(gpu, &short)?),
-            None => Self::Long(stream.to_device(gpu, numbers)?),
+            Some(short) => Self::Short(stream.list(gpu, &short)?),
+            None => Self::Long(stream.list(gpu, numbers)?),
         })
     }
 
@@ -163,8 +163,8 @@ impl Rows {
             pattern: pattern.clone(),
             most_entries: lengths.max().unwrap_or(0),
             entries: (indices.len() + lines.len()) as u64,
-            elsewhere_starts: stream.to_device(gpu, &elsewhere_starts)?,
-            elsewhere: stream.to_device(gpu, &lines)?,
+            elsewhere_starts: stream.list(gpu, &elsewhere_starts)?,
+            elsewhere: stream.list(gpu, &lines)?,
             numbers: Numbers::new(gpu, stream, &numbers)?,
         })
     }

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use tamarack_gpu::dense::{Placed, Real};
-use tamarack_gpu::{
-    DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Graph, PinnedBuffer, Stream,
-};
+use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Graph, Stream};
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
+use tamarack_symbolic::SymbolicFactor;
 
 use super::launch::{Lanes, Stage};
-use super::parallel::side_by_side;
+use super::parallel::{beside, side_by_side};
 use super::plan::DevicePlan;
 use super::purpose::Purpose;
 use super::work::StageWork;
@@ -42,8 +41,6 @@ pub struct DeviceFactor<T> {
     arena: DeviceBuffer<T>,
     /// The values of A, user order.
     values: DeviceBuffer<T>,
-    /// The same on the host, on their way.
-    staged: PinnedBuffer<T>,
     /// Elimination position of the first bad pivot, or all ones.
     first_bad: DeviceBuffer<u64>,
     shift: Option<f64>,
@@ -68,9 +65,6 @@ impl<T: DeviceValue> DeviceFactor<T> {
             return Err(FactorError::Precision { planned, found });
         }
         let symbolic = plan.symbolic();
-        if symbolic.pattern_fingerprint() != tamarack_symbolic::pattern_fingerprint(pattern) {
-            return Err(other_pattern(symbolic, pattern));
-        }
         let most = u64::from(u32::MAX);
         let entries = pattern.nnz_lower();
         if entries > most {
@@ -80,10 +74,13 @@ impl<T: DeviceValue> DeviceFactor<T> {
         let mut arena = gpu.alloc(plan.staged().arena_len() as usize)?;
         let values = gpu.alloc(entries as usize)?;
         let mut first_bad = gpu.alloc(1)?;
-        let stages = side_by_side(plan.staged().stages(), |k| -> Result<_, GpuError> {
-            let stream = gpu.stream()?;
-            Stage::new(gpu, &stream, &StageWork::new(&plan, k)?)
-        });
+        let stages = || {
+            side_by_side(plan.staged().stages(), |k| -> Result<_, GpuError> {
+                Stage::new(gpu, &gpu.stream()?, &StageWork::new(&plan, k)?)
+            })
+        };
+        let (same, stages) = beside(|| same_pattern(symbolic, pattern), stages);
+        same?;
         let mut stages: Vec<Stage<T>> = stages.into_iter().collect::<Result<_, _>>()?;
         let graph = lanes.main().capture(|| {
             lanes.main().fill_bytes(&mut first_bad, 0xFF)?;
@@ -93,7 +90,6 @@ impl<T: DeviceValue> DeviceFactor<T> {
         });
         Ok(Self {
             graph: graph.map_err(|e: GpuError| e)?,
-            staged: gpu.pinned(entries as usize)?,
             gpu: gpu.clone(),
             pattern: pattern.clone(),
             options: *options,
@@ -220,20 +216,21 @@ impl<T: DeviceValue> DeviceFactor<T> {
         Ok((self.lanes.main(), spare, self.values.view_mut()))
     }
 
-    /// Enqueues the copy of the values of `A + σI`.
+    /// Uploads the values of `A + σI`.
     fn upload(&mut self, a: &SymmetricCsc<T>, sigma: f64) -> Result<(), GpuError> {
-        let stream = self.lanes.main();
-        stream.synchronize()?; // the last upload has passed
-        let staged = self.staged.as_mut_slice();
-        staged.copy_from_slice(a.values());
-        if sigma > 0.0 {
-            for &diagonal in &a.pattern().col_ptr()[..a.n()] {
-                let value = &mut staged[diagonal as usize];
-                *value = Scalar::from_f64(Scalar::to_f64(*value) + sigma);
+        self.lanes.main().synchronize()?; // nothing reads the values
+        let diagonals = &a.pattern().col_ptr()[..a.n()];
+        self.gpu.upload_with(&mut self.values, |start, part| {
+            part.copy_from_slice(&a.values()[start..start + part.len()]);
+            if sigma > 0.0 {
+                let end = (start + part.len()) as u64;
+                let first = diagonals.partition_point(|&d| d < start as u64);
+                for &diagonal in diagonals[first..].iter().take_while(|&&d| d < end) {
+                    let value = &mut part[diagonal as usize - start];
+                    *value = Scalar::from_f64(Scalar::to_f64(*value) + sigma);
+                }
             }
-        }
-        // SAFETY: `staged` is written only behind the wait above, and lives as long as the stream.
-        unsafe { self.staged.upload_async(stream, .., &mut self.values) }
+        })
     }
 
     /// Replays the recorded factorization and waits for it; the first bad pivot, and its value.
@@ -363,6 +360,14 @@ impl<T: DeviceValue> DeviceFactor<T> {
     pub fn shift(&self) -> Option<f64> {
         self.shift
     }
+}
+
+/// An error for another pattern than the one that was analyzed.
+fn same_pattern(symbolic: &SymbolicFactor, pattern: &Pattern) -> Result<(), FactorError> {
+    if symbolic.pattern_fingerprint() == tamarack_symbolic::pattern_fingerprint(pattern) {
+        return Ok(());
+    }
+    Err(other_pattern(symbolic, pattern))
 }
 
 impl<T> std::fmt::Debug for DeviceFactor<T> {

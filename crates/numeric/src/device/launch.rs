@@ -76,7 +76,7 @@ impl<T: Real> Stage<T> {
         };
         let mut stage = Self {
             assembly: Assembly::new(gpu, stream, &work.parents())?,
-            entries: Entries::new(gpu, stream, &work.to, &work.from)?,
+            entries: Entries::of(gpu, &work.source)?,
             tiled: work.groups.iter().map(tiled).collect::<Result<_, _>>()?,
             small: None,
         };

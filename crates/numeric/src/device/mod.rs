@@ -9,6 +9,7 @@
 //! that bits repeat from run to run.
 
 mod cost;
+mod entries;
 mod factor;
 mod launch;
 mod parallel;
@@ -21,7 +22,7 @@ mod tests;
 mod work;
 
 pub use factor::{DeviceFactor, DeviceValue};
-pub use parallel::side_by_side;
+pub use parallel::{beside, side_by_side};
 pub use plan::{DeviceOptions, DevicePlan, FrontKind};
 pub use purpose::Purpose;
 pub use rates::DeviceRates;

@@ -31,9 +31,26 @@ pub fn side_by_side<R: Send>(count: usize, make: impl Fn(usize) -> R + Sync) -> 
     made.into_iter().map(|(_, own)| own).collect()
 }
 
+/// What both give, at the same time.
+pub fn beside<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let first = scope.spawn(first);
+        let second = second();
+        match first.join() {
+            Ok(first) => (first, second),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::side_by_side;
+    use super::{beside, side_by_side};
+
+    #[test]
+    fn both_give_their_own() {
+        assert_eq!(beside(|| 1, || "two"), (1, "two"));
+    }
 
     #[test]
     fn all_in_order() {

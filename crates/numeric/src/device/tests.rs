@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use tamarack_gpu::Gpu;
-use tamarack_gpu::dense::{Front, FrontShape, Parent, Placed, Tile};
+use tamarack_gpu::dense::{Front, FrontShape, Parent, Placed, Source, Tile};
 use tamarack_plan::{FactorPlan, Machine, PlanOptions, Precision};
 use tamarack_sparse::models::Model;
 use tamarack_sparse::{Permutation, Scalar, SymmetricCsc};
@@ -124,9 +124,9 @@ fn carry_out(plan: &DevicePlan, values: &[f64]) -> (Vec<f64>, Option<u32>) {
         parents
             .iter()
             .for_each(|p| assemble(&mut arena, p, precision));
-        for (&to, &from) in work.to.iter().zip(&work.from) {
+        work.source.each(0..work.source.count(), |to, from| {
             arena[to as usize] += values[from as usize];
-        }
+        });
         for (small, column) in work.small().iter().zip(&work.small_columns) {
             let parent = Parent {
                 front: Front {
@@ -177,7 +177,7 @@ fn difference(plan: &DevicePlan, arena: &[f64], host: &NumericFactor<f64>) -> f6
     if norm == 0.0 { 0.0 } else { most / norm }
 }
 
-fn symbolic(a: &SymmetricCsc<f64>) -> Arc<SymbolicFactor> {
+pub(super) fn symbolic(a: &SymmetricCsc<f64>) -> Arc<SymbolicFactor> {
     let n = a.n();
     // numbers far apart come together: a bushy tree without an ordering crate
     let mut order: Vec<u32> = (0..n as u32).collect();
@@ -193,7 +193,7 @@ fn host(symbolic: &Arc<SymbolicFactor>, a: &SymmetricCsc<f64>) -> NumericFactor<
     NumericFactor::factorize(plan.into(), team, a, &options, &Control::default()).unwrap()
 }
 
-fn model(name: &str) -> SymmetricCsc<f64> {
+pub(super) fn model(name: &str) -> SymmetricCsc<f64> {
     name.parse::<Model>().unwrap().generate().unwrap()
 }
 

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use tamarack_gpu::GpuError;
-use tamarack_gpu::dense::{Child, Front, FrontEntry, FusedFront, Parent, Placed, Tile};
+use tamarack_gpu::dense::{Child, Front, FrontEntry, FusedFront, Parent, Tile};
 
+use super::entries::EntrySource;
 use super::plan::{DevicePlan, FrontKind};
 
 /// The fronts of one stage.
-#[derive(Default)]
 pub(crate) struct StageWork<'a> {
     /// Fronts that are not small.
     assembled: Vec<Whole>,
@@ -22,10 +22,8 @@ pub(crate) struct StageWork<'a> {
     entries: Vec<FrontEntry>,
     /// Update matrices that are added, front by front in the order of the tree.
     children: Vec<Child<'a>>,
-    /// Where entries of A are added to the other fronts in the arena, and which: positions in the user's values.
-    pub to: Vec<u64>,
-    /// See `to`.
-    pub from: Vec<u32>,
+    /// What is added to the other fronts.
+    pub source: EntrySource<'a>,
     /// Fronts that are factorized tile by tile.
     pub groups: Vec<Group>,
 }
@@ -55,10 +53,16 @@ impl<'a> StageWork<'a> {
     pub fn new(plan: &'a DevicePlan, k: usize) -> Result<Self, GpuError> {
         let symbolic = plan.symbolic();
         let mut work = Self {
+            assembled: Vec::new(),
+            small: Vec::new(),
+            lengths: Vec::new(),
+            small_columns: Vec::new(),
+            entries: Vec::new(),
+            children: Vec::new(),
+            source: EntrySource::new(symbolic),
             groups: [plan.options().large_tile, Tile::T64]
                 .map(Group::new)
                 .into(), // the longest first
-            ..Self::default()
         };
         let mut length = 0;
         for s in plan.staged().stage(k).iter().map(|&s| s as usize) {
@@ -90,7 +94,7 @@ impl<'a> StageWork<'a> {
                 }
                 FrontKind::Sum => {}
             }
-            work.add_entries(plan, s, &front)?;
+            work.source.add(s, &front, plan.shape(s)?);
             work.assembled.push(Whole {
                 front,
                 children,
@@ -143,21 +147,6 @@ impl<'a> StageWork<'a> {
                 }));
         }
         before..self.entries.len()
-    }
-
-    fn add_entries(&mut self, plan: &DevicePlan, s: usize, front: &Front) -> Result<(), GpuError> {
-        let symbolic = plan.symbolic();
-        let shape = plan.shape(s)?;
-        let panel = Placed::packed(front.panel, shape.panel_height);
-        for (column, j) in (0..).zip(symbolic.columns(s)) {
-            for (source, row) in symbolic.entries(j).iter() {
-                let below = row.checked_sub(front.pivots);
-                let stored = below.map_or(row, |r| shape.first_update + r);
-                self.to.push(panel.index(stored, column));
-                self.from.push(source as u32); // a device plan is refused where A has 2^32 entries
-            }
-        }
-        Ok(())
     }
 }
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use tamarack_gpu::spmv::{HalfPattern, Scaling};
-use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, GpuError, Stream};
+use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Stream};
 use tamarack_numeric::DeviceFactor;
 use tamarack_sparse::ElimIdx;
 
-use super::vectors::{Way, column_mut};
+use super::vectors::column_mut;
 
 /// Values in double precision on the device, and how they are scaled and rounded; nothing for factors in double
 /// precision.
@@ -25,7 +25,6 @@ struct Parts {
     current: bool,
     /// Room for the values where the factor has too little.
     own: Option<DeviceBuffer<f64>>,
-    way: Way,
 }
 
 /// Where the values of a matrix are.
@@ -33,6 +32,19 @@ struct Parts {
 pub(super) enum Values<'a> {
     Host(&'a [f64]),
     Device(DeviceView<'a, f64>),
+}
+
+impl Values<'_> {
+    /// Brings them to where `stream` reads them next.
+    fn bring(self, gpu: &Gpu, stream: &Stream, to: DeviceViewMut<'_, f64>) -> Result<(), GpuError> {
+        match self {
+            Self::Host(values) => {
+                stream.synchronize()?; // nothing reads what stands there
+                gpu.upload_all(values, to)
+            }
+            Self::Device(values) => stream.copy(values, to),
+        }
+    }
 }
 
 impl Rounding {
@@ -47,7 +59,6 @@ impl Rounding {
             scaled,
             current: false,
             own: (!fits).then(|| gpu.alloc(rows.len())).transpose()?,
-            way: Way::new(gpu, rows.len())?,
         })))
     }
 
@@ -71,13 +82,10 @@ impl Rounding {
             return factor.refactorize_in_place();
         };
         parts.current = false;
-        let entries = parts.scaling.pattern().entries();
+        let (gpu, entries) = (factor.gpu().clone(), parts.scaling.pattern().entries());
         let (stream, spare) = factor.stream_and_spare()?;
         let to = of_mut(&mut parts.own, spare, entries)?;
-        match from {
-            Values::Host(values) => parts.way.up(stream, values, to)?,
-            Values::Device(values) => stream.copy(values, to)?,
-        }
+        from.bring(&gpu, stream, to)?;
         let (stream, spare, rounded) = factor.stream_spare_and_values()?;
         let wide = of(&parts.own, spare, entries)?;
         if parts.scaled {
@@ -91,10 +99,7 @@ impl Rounding {
         if parts.own.is_none() {
             let (stream, spare) = factor.stream_and_spare()?;
             let to = of_mut(&mut parts.own, spare, entries)?;
-            match from {
-                Values::Host(_) => parts.way.up_again(stream, to)?,
-                Values::Device(values) => stream.copy(values, to)?,
-            }
+            from.bring(&gpu, stream, to)?;
         }
         parts.current = true;
         Ok(None)

@@ -7,7 +7,8 @@ use tamarack_gpu::dense::SolveOrder;
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
 use tamarack_gpu::{Gpu, GpuError, Graph};
 use tamarack_numeric::{
-    DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions, Purpose, side_by_side,
+    DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions, Purpose, beside,
+    side_by_side,
 };
 use tamarack_sparse::Pattern;
 
@@ -57,13 +58,17 @@ impl<T: DeviceValue> DeviceSolver<T> {
         pattern: &Arc<Pattern>,
         options: &FactorOptions,
     ) -> Result<Self, FactorError> {
-        let factor = DeviceFactor::new(plan.clone(), gpu, pattern, options)?;
-        let stream = factor.stream();
         let (places, updates) = plan.staged().update_vectors();
-        let stages = side_by_side(plan.staged().stages(), |k| -> Result<_, GpuError> {
-            Stage::new(gpu, &gpu.stream()?, &plan, k, &places)
-        });
+        let stages = || {
+            side_by_side(plan.staged().stages(), |k| -> Result<_, GpuError> {
+                Stage::new(gpu, &gpu.stream()?, &plan, k, &places)
+            })
+        };
+        let factor = || DeviceFactor::new(plan.clone(), gpu, pattern, options);
+        let (stages, factor) = beside(stages, factor);
+        let factor = factor?;
         let stages: Vec<Stage<T>> = stages.into_iter().collect::<Result<_, _>>()?;
+        let stream = factor.stream();
         let order = plan.symbolic().permutation().user_of_elim();
         Ok(Self {
             graphs: Vec::new(),

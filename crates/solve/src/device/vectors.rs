@@ -53,15 +53,6 @@ impl Way {
         to: DeviceViewMut<'_, f64>,
     ) -> Result<(), GpuError> {
         self.0.as_mut_slice()[..from.len()].copy_from_slice(from);
-        self.up_again(stream, to)
-    }
-
-    /// Uploads as many of the numbers that were uploaded last, and waits for it.
-    pub fn up_again(
-        &mut self,
-        stream: &Stream,
-        to: DeviceViewMut<'_, f64>,
-    ) -> Result<(), GpuError> {
         // SAFETY: the memory is not touched before the wait.
         unsafe { self.0.upload_async(stream, ..to.len(), to)? };
         stream.synchronize()

@@ -85,12 +85,9 @@ impl<T: Real> PanelSolves<T> {
         let kernel = |way: &str| module.kernel(&format!("dense_solve_{way}_{}", T::NAME));
         Ok(Self {
             kernels: [kernel("forward")?, kernel("backward")?],
-            tasks: [
-                stream.to_device(gpu, &tasks[0])?,
-                stream.to_device(gpu, &tasks[1])?,
-            ],
-            fronts: stream.to_device(gpu, &lists.fronts)?,
-            index: stream.to_device(gpu, &lists.index)?,
+            tasks: [stream.list(gpu, &tasks[0])?, stream.list(gpu, &tasks[1])?],
+            fronts: stream.list(gpu, &lists.fronts)?,
+            index: stream.list(gpu, &lists.index)?,
             needs: lists.needs,
             panels: PhantomData,
         })

@@ -153,7 +153,7 @@ impl<T: Real> SmallSolves<T> {
             let columns = size.columns.min(step);
             let teams = Teams {
                 kernels: [kernel("forward")?, kernel("backward")?],
-                runs: stream.to_device(gpu, &runs)?,
+                runs: stream.list(gpu, &runs)?,
                 size: Size { columns, ..size },
                 warps,
                 step,
@@ -174,8 +174,8 @@ impl<T: Real> SmallSolves<T> {
                 teams("middle", middle, 2, 32)?,
                 teams("wide", wide, WARPS, 32)?,
             ],
-            fronts: stream.to_device(gpu, &lists.fronts)?,
-            index: stream.to_device(gpu, &lists.index)?,
+            fronts: stream.list(gpu, &lists.fronts)?,
+            index: stream.list(gpu, &lists.index)?,
             needs: lists.needs,
             panels: PhantomData,
         })

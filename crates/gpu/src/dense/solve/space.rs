@@ -270,8 +270,8 @@ impl SolveOrder {
             Ok([named(f64::NAME)?, named(f32::NAME)?])
         };
         Ok(Self {
-            user: stream.to_device(gpu, user)?,
-            elimination: stream.to_device(gpu, &elimination)?,
+            user: stream.list(gpu, user)?,
+            elimination: stream.list(gpu, &elimination)?,
             take: kernels("take")?,
             give: kernels("give")?,
         })

@@ -143,7 +143,7 @@ fn added<T: Real>() {
         // places in 4 bytes, and in 8
         for make in [Entries::new, Entries::far] {
             let mut arena = upload::<T>(gpu, &stream, &old);
-            let entries = make(gpu, &stream, &to, &from).unwrap();
+            let entries = make(gpu, &to, &from).unwrap();
             entries.launch(&stream, &mut arena, &values).unwrap();
             assert_eq!(download(&stream, &arena), want);
             if n > 1 {
