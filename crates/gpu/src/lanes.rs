@@ -210,7 +210,7 @@ mod tests {
         let (free, _) = gpu.memory().unwrap();
         let on_device: Vec<_> = lists
             .iter()
-            .map(|list| stream.list(&gpu, list).unwrap())
+            .map(|list| stream.list(gpu, list).unwrap())
             .collect();
         for (list, on_device) in lists.iter().zip(&on_device) {
             assert_eq!(&stream.to_host(on_device).unwrap(), list);

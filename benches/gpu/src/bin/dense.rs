@@ -220,7 +220,7 @@ fn strengthen<T: Number>(
         .first()
         .map_or(1.0, |f| 2.0 * f64::from(f.pivots + f.updates));
     let values = stream.to_device(gpu, &[T::from_f64(heavy)])?;
-    Entries::<T>::new(gpu, stream, &to, &from)?.launch(stream, arena, &values)
+    Entries::<T>::new(gpu, &to, &from)?.launch(stream, arena, &values)
 }
 
 /// Times `work` after a copy of `source` into `arena`, and the copy alone.
@@ -290,7 +290,7 @@ fn cholesky<T: Number>(
     let mut source = random::<T>(suite, u64::from(n) * u64::from(n))?;
     let values = stream.to_device(&gpu, &[T::from_f64(2.0 * f64::from(n))])?;
     let to: Vec<u64> = (0..u64::from(n)).map(|i| i * (u64::from(n) + 1)).collect();
-    let entries = Entries::<T>::new(&gpu, &stream, &to, &vec![0; to.len()])?;
+    let entries = Entries::<T>::new(&gpu, &to, &vec![0; to.len()])?;
     entries.launch(suite.stream(), &mut source, &values)?;
     let mut square = gpu.alloc(source.len())?;
     let work = peer.potrf_work(n)?;
@@ -370,7 +370,7 @@ fn small<T: Number>(
     let diagonal =
         |i: u64| (0..u64::from(order)).map(move |j| i * square + j * (u64::from(order) + 1));
     let to: Vec<u64> = (0..u64::from(count)).flat_map(diagonal).collect();
-    let entries = Entries::<T>::new(&gpu, &stream, &to, &vec![0; to.len()])?;
+    let entries = Entries::<T>::new(&gpu, &to, &vec![0; to.len()])?;
     entries.launch(suite.stream(), &mut source, &values)?;
     let mut squares = gpu.alloc(source.len())?;
     let batch = Batch::new(&gpu, &stream, order, &squares)?;
