@@ -136,7 +136,11 @@ impl Level {
 
         let mut parents = Vec::new();
         for (&front, children) in self.fronts.iter().zip(&children) {
-            parents.push(Parent { front, children });
+            parents.push(Parent {
+                front,
+                children,
+                gathered: false,
+            });
         }
         let assembly = Assembly::new(&gpu, &stream, &parents)?;
         let (to, from) = self.places()?;
@@ -160,7 +164,11 @@ impl Level {
         let children: Vec<[Child<'_>; 2]> = self.children.iter().map(|&c| self.pair(c)).collect();
         let mut parents = Vec::new();
         for (&front, children) in self.fronts.iter().zip(&children) {
-            parents.push(Parent { front, children });
+            parents.push(Parent {
+                front,
+                children,
+                gathered: false,
+            });
         }
         let assembly = Assembly::new(&gpu, &stream, &parents)?;
         let mut arena = gpu.alloc::<f64>(self.len as usize)?;

@@ -8,9 +8,8 @@
 // Needs:  nothing of the parent: its tiles are written, not added to.
 // Order:  children in the order of the list, each entry at most once by each: no atomics, bits repeat.
 // Ref:    Duff, Reid 1983.
-#include "dense/layout.cuh"
+#include "dense/part.cuh"
 
-#define SIDE 64u
 #define THREADS 256u
 #define WARPS (THREADS / WARP)
 
@@ -22,18 +21,6 @@ struct Tile {
     u16 rows, columns;
     u32 unused;
 };
-
-// What a child gives to a tile.
-struct Part {
-    u64 update;        // where its update matrix stands
-    u64 rows, columns; // bit k: it has row, column k of the tile
-    u32 first_row, first_column; // the child's first of those
-    u32 height;                  // stored height of its update matrix
-    u32 unused;
-};
-
-__device__ __forceinline__ bool has(u64 mask, u32 k) { return mask >> k & 1; }
-__device__ __forceinline__ u32 before(u64 mask, u32 k) { return __popcll(mask & ((1ull << k) - 1)); }
 
 template <class R> __device__ __forceinline__ void extend_add(R *arena, const Tile *tiles, const Part *parts) {
     constexpr u32 COLUMNS = SIDE / WARPS, ROWS = SIDE / WARP;

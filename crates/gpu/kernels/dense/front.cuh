@@ -16,4 +16,9 @@ struct Front {
     u32 progress;     // where this front's counters of finished tiles begin
     u32 fresh;        // 1: the update matrix is taken as zero and not read
     u32 status;       // number of this front's status
+    u32 gathered;     // all ones, or the number of its first tile in lists of parts: the update matrix is then the sum of what
+                      // children give to it, and not read
+    u32 unused;
 };
+
+#define NOT_GATHERED 0xffffffffu

@@ -6,7 +6,8 @@
 // Method: left-looking. A task gathers all earlier columns into its accumulators, as soon as each is
 //         finished, so a tile is read and written once and the inner dimension is as long as can be. Then a
 //         diagonal tile is factored and inverted, a tile below multiplied by the inverse; a tile of the
-//         update matrix is done. The inverse stands above the diagonal of the tile, where nothing else is, and its own
+//         update matrix is done. What children give to an update matrix may be gathered by its tasks: then the sum is
+//         never in memory. The inverse stands above the diagonal of the tile, where nothing else is, and its own
 //         diagonal apart: it takes a number for each pivot.
 // Grid:   one block for each task. Blocks draw tickets, so tasks begin in the order of the list, in
 //         which every task stands behind those it waits for: no deadlock, however few blocks are resident.
@@ -18,31 +19,36 @@
 #include "dense/warpgroup_tile.cuh"
 
 template <class R, int T>
-__device__ __forceinline__ void front_task(R *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
+__device__ __forceinline__ void front_task(R *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status,
+                                           const Gathered &lists) {
     extern __shared__ f64 dynamic[];
     const Task task = draw(tasks, tickets);
     const Front f = fronts[task.front];
-    square_task<R, T>(arena, (R *)dynamic, f, task, progress, status);
+    square_task<R, T>(arena, (R *)dynamic, f, task, progress, status, lists);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
-dense_front_128_f64(f64 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
-    front_task<f64, 128>(arena, fronts, tasks, tickets, progress, status);
+dense_front_128_f64(f64 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status, const u32 *first,
+                   const Part *parts) {
+    front_task<f64, 128>(arena, fronts, tasks, tickets, progress, status, {first, parts});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3)
-dense_front_64_f64(f64 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
-    front_task<f64, 64>(arena, fronts, tasks, tickets, progress, status);
+dense_front_64_f64(f64 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status, const u32 *first,
+                   const Part *parts) {
+    front_task<f64, 64>(arena, fronts, tasks, tickets, progress, status, {first, parts});
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
-dense_front_128_f32(f32 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
-    front_task<f32, 128>(arena, fronts, tasks, tickets, progress, status);
+dense_front_128_f32(f32 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status, const u32 *first,
+                   const Part *parts) {
+    front_task<f32, 128>(arena, fronts, tasks, tickets, progress, status, {first, parts});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3)
-dense_front_64_f32(f32 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
-    front_task<f32, 64>(arena, fronts, tasks, tickets, progress, status);
+dense_front_64_f32(f32 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status, const u32 *first,
+                   const Part *parts) {
+    front_task<f32, 64>(arena, fronts, tasks, tickets, progress, status, {first, parts});
 }
 
 #if __CUDA_ARCH_FEAT_SM90_ALL

@@ -3,6 +3,7 @@
 #pragma once
 #include "dense/eliminate.cuh"
 #include "dense/front.cuh"
+#include "dense/part.cuh"
 #include "dense/tasks.cuh"
 #include "dense/tile.cuh"
 
@@ -213,10 +214,62 @@ template <class R, int T> struct Square {
     }
 };
 
+// acc <- -C for a tile of an update matrix that is gathered: child after child, as an assembly adds them. A warp's part of the tile is
+// within one tile of 64 x 64.
 template <class R, int T>
-__device__ __forceinline__ void square_task(R *arena, R *shared, const Front &f, const Task &task, u32 *progress, Status *status) {
+__device__ __forceinline__ void gather(Accumulators<R, T> &acc, const R *arena, const Square<R, T> &t, const Gathered &lists) {
+    using S = Shape<R, T>;
+    const u32 rows = ceil_div(t.f.updates, SIDE);
+    const u32 row = (t.i0 - t.before) * (T / SIDE) + warp_row<T>() / SIDE, column = (t.j0 - t.before) * (T / SIDE) + warp_column<T>() / SIDE;
+    constexpr u32 NONE = 0xffffffffu;
+    clear(acc);
+    if (row >= rows || column > row) return;
+    const u32 tile = t.f.gathered + triangle(rows, row, column);
+    const u32 i0 = warp_row<T>() % SIDE + 2 * (lane_id() / 4), j0 = warp_column<T>() % SIDE + 2 * (lane_id() % 4);
+    const bool diagonal = row == column;
+    for (const Part *part = lists.parts + lists.first[tile], *end = lists.parts + lists.first[tile + 1]; part != end; part++) {
+        const Part p = *part;
+        const Layout layout = {p.height, NB};
+        const R *update = arena + p.update;
+        u32 at[S::ROWS][2]; // the child's rows
+#pragma unroll
+        for (int m = 0; m < S::ROWS; m++) {
+#pragma unroll
+            for (u32 h = 0; h < 2; h++) {
+                const u32 i = i0 + 16 * m + h;
+                at[m][h] = has(p.rows, i) ? before(p.rows, i) : NONE;
+            }
+        }
+#pragma unroll
+        for (int n = 0; n < S::COLUMNS; n++) {
+#pragma unroll
+            for (u32 k = 0; k < 2; k++) {
+                const u32 j = j0 + 8 * n + k;
+                const R *from = update + layout.at(p.first_row, p.first_column + before(p.columns, j));
+                R v[S::ROWS][2];
+#pragma unroll
+                for (int m = 0; m < S::ROWS; m++) {
+#pragma unroll
+                    for (u32 h = 0; h < 2; h++) {
+                        v[m][h] = 0;
+                        if (has(p.columns, j) && at[m][h] != NONE && (!diagonal || i0 + 16 * m + h >= j)) v[m][h] = from[at[m][h]];
+                    }
+                }
+#pragma unroll
+                for (int m = 0; m < S::ROWS; m++) acc.c[m][n][k] -= v[m][0], acc.c[m][n][2 + k] -= v[m][1];
+            }
+        }
+    }
+}
+
+template <class R, int T>
+__device__ __forceinline__ void square_task(R *arena, R *shared, const Front &f, const Task &task, u32 *progress, Status *status,
+                                            const Gathered &lists) {
     const Square<R, T> t(arena, f, task, progress);
     Accumulators<R, T> acc; // the negative of what remains
-    accumulate<R, T, T>(acc, t.a, t.b, t.diagonal, t.inner, shared, t.ready, [&] { t.begin(acc); });
+    accumulate<R, T, T>(acc, t.a, t.b, t.diagonal, t.inner, shared, t.ready, [&] {
+        if (t.final && f.gathered != NOT_GATHERED) gather(acc, arena, t, lists);
+        else t.begin(acc);
+    });
     t.finish(acc, arena, shared, progress, status);
 }

@@ -32,6 +32,25 @@ pub struct Parent<'a> {
     pub front: Front,
     /// Its children, in the order in which they are added.
     pub children: &'a [Child<'a>],
+    /// Its update matrix is not written: who eliminates it gathers what the children give to that
+    /// ([`Fronts::gathering`](super::Fronts::gathering)).
+    pub gathered: bool,
+}
+
+/// Where an assembly keeps what the children of a front give to its update matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gathered {
+    /// Number of its first tile.
+    pub(super) first: u32,
+    pub(super) updates: u32,
+}
+
+impl Gathered {
+    /// How many numbers of parts there must be.
+    pub(super) fn end(&self) -> usize {
+        let rows = self.updates.div_ceil(SIDE) as usize;
+        self.first as usize + rows * (rows + 1) / 2 + 1
+    }
 }
 
 /// Laid out as the kernel's `Tile`.
@@ -51,7 +70,7 @@ struct TileData {
 /// Laid out as the kernel's `Part`: what a child gives to a tile.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct PartData {
+pub(super) struct PartData {
     update: u64,
     rows: u64,
     columns: u64,
@@ -71,8 +90,11 @@ pub struct Assembly<T = f64> {
     kernel: Kernel,
     shape: Launch,
     tiles: DeviceBuffer<TileData>,
-    parts: DeviceBuffer<PartData>,
-    needs: u64,
+    pub(super) parts: DeviceBuffer<PartData>,
+    /// Number of the first part of each tile that is gathered by others, and where the last one's end.
+    pub(super) firsts: DeviceBuffer<u32>,
+    gathered: Vec<Option<Gathered>>,
+    pub(super) needs: u64,
     of: PhantomData<fn() -> T>,
 }
 
@@ -81,6 +103,8 @@ pub struct Assembly<T = f64> {
 struct Lists {
     tiles: Vec<TileData>,
     parts: Vec<PartData>,
+    firsts: Vec<u32>,
+    gathered: Vec<Option<Gathered>>,
     needs: u64,
     /// Of one parent: the tile's number and what a child gives to it, child after child.
     given: Vec<(u64, PartData)>,
@@ -119,7 +143,7 @@ impl Cut {
         })
     }
 
-    /// Columns of tiles that are written.
+    /// Columns of tiles that are the sum of something.
     fn columns(&self) -> u32 {
         if self.front.fresh {
             self.pivots
@@ -240,20 +264,33 @@ impl Lists {
             self.add_child::<T>(child, &cut)?;
         }
         self.given.sort_by_key(|g| g.0); // stable: children stay in their order
+        let gathered = parent.gathered && !parent.front.fresh;
+        let first = number(self.firsts.len())?;
         let mut given = self.given.as_slice();
         for column in 0..cut.columns() {
             for row in column..cut.rows {
                 let tile = cut.number(row, column);
                 let (own, others) = given.split_at(given.partition_point(|g| g.0 <= tile));
                 given = others;
-                self.tiles.push(TileData {
-                    first_part: number(self.parts.len())?,
-                    parts: number(own.len())?,
-                    ..cut.tile(row, column)
-                });
+                let first_part = number(self.parts.len())?;
+                if gathered && column >= cut.pivots {
+                    self.firsts.push(first_part);
+                } else {
+                    self.tiles.push(TileData {
+                        first_part,
+                        parts: number(own.len())?,
+                        ..cut.tile(row, column)
+                    });
+                }
                 self.parts.extend(own.iter().map(|g| g.1));
             }
         }
+        let updates = parent.front.updates;
+        if gathered {
+            self.firsts.push(number(self.parts.len())?); // where those of its last tile end
+        }
+        self.gathered
+            .push(gathered.then_some(Gathered { first, updates }));
         Ok(())
     }
 }
@@ -276,12 +313,20 @@ impl<T: Real> Assembly<T> {
             shape: Launch::new(blocks, THREADS),
             tiles: stream.list(gpu, &lists.tiles)?,
             parts: stream.list(gpu, &lists.parts)?,
+            firsts: stream.list(gpu, &lists.firsts)?,
+            gathered: lists.gathered,
             needs: lists.needs,
             of: PhantomData,
         })
     }
 
-    /// Enqueues: every front of the list becomes the sum of its children.
+    /// Where each parent's update matrix is gathered from, for those that are gathered by others and have children.
+    #[must_use]
+    pub fn gathered(&self) -> &[Option<Gathered>] {
+        &self.gathered
+    }
+
+    /// Enqueues: every front of the list becomes the sum of its children, but for update matrices that others gather.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for an arena that ends before a front does; a failing driver call.

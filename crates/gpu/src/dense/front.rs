@@ -10,8 +10,10 @@
 use std::marker::PhantomData;
 
 use super::order::{Grid, TileOf, front_tiles, tall_tiles};
-use super::{Placed, Real, Tile, grain, shape};
-use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
+use super::{Assembly, Gathered, Placed, Real, Tile, grain, shape};
+use crate::{
+    Arg, DeviceBuffer, DevicePtr, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream,
+};
 
 const PROGRAM: Program = Program::at("dense/front_large.cu");
 const TALL: Program = Program::at("dense/front_tall.cu");
@@ -97,7 +99,12 @@ pub(super) struct Data {
     progress: u32,
     fresh: u32,
     status: u32,
+    gathered: u32,
+    unused: u32,
 }
+
+/// As in the kernels: an update matrix that is read, or fresh.
+const NOT_GATHERED: u32 = u32::MAX;
 
 // SAFETY: numbers without padding.
 unsafe impl crate::Element for Data {}
@@ -131,6 +138,8 @@ impl Front {
             progress,
             fresh: self.fresh.into(),
             status,
+            gathered: NOT_GATHERED,
+            unused: 0,
         };
         Ok((data, end))
     }
@@ -169,6 +178,8 @@ pub struct Fronts<T = f64> {
     progress: DeviceBuffer<u32>,
     pub(super) status: DeviceBuffer<[u64; 2]>,
     needs: u64,
+    /// Numbers of parts of tiles that it reads of an assembly.
+    gathers: usize,
     tile: Tile,
     of: PhantomData<fn() -> T>,
 }
@@ -213,14 +224,46 @@ impl<T: Real> Fronts<T> {
     /// [`GpuError::Shape`] for fronts that cannot be addressed, or a tile that the device has no shared memory
     /// for; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
     pub fn new(gpu: &Gpu, stream: &Stream, fronts: &[Front], tile: Tile) -> Result<Self, GpuError> {
+        Self::gathering(gpu, stream, fronts, &[], tile)
+    }
+
+    /// Whether fronts of such tiles can gather what their children give to their update matrices.
+    #[must_use]
+    pub const fn gathers(tile: Tile) -> bool {
+        matches!(tile, Tile::T64 | Tile::T128)
+    }
+
+    /// The same, of fronts of which those that say where their update matrices are [gathered](Assembly::gathered) from sum
+    /// them up themselves, tile by tile, in the order of the children: nothing of the sum is written or read. Nothing is gathered by fronts behind
+    /// the end of `gathered`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`GpuError::Shape`] also for another front than the one that was assembled, and for
+    /// [tiles](Self::gathers) that cannot gather.
+    pub fn gathering(
+        gpu: &Gpu,
+        stream: &Stream,
+        fronts: &[Front],
+        gathered: &[Option<Gathered>],
+        tile: Tile,
+    ) -> Result<Self, GpuError> {
         let tile = Self::usable(gpu, tile);
         let (bytes, have) = (shared_bytes::<T>(tile), gpu.info().shared_per_block_bytes);
         if bytes > have {
             return Err(shape("shared memory of a tile", bytes.into(), have.into()));
         }
         let (mut data, mut grids, mut needs, mut progress) = (Vec::new(), Vec::new(), 0, 0_u32);
+        let mut gathers = 0;
         for (number, front) in (0_u32..).zip(fronts) {
-            let (d, end) = front.data::<T>(progress, number)?;
+            let (mut d, end) = front.data::<T>(progress, number)?;
+            if let Some(&Some(from)) = gathered.get(number as usize) {
+                if from.updates != front.updates || !Self::gathers(tile) {
+                    let (got, have) = (front.updates.into(), from.updates.into());
+                    return Err(shape("update matrix that is gathered", got, have));
+                }
+                d.gathered = from.first;
+                gathers = gathers.max(from.end());
+            }
             let inverses = Fronts::inverse_len(front.pivots);
             let inverses = front.inverse.saturating_add(inverses);
             needs = inverses.max(end).max(needs);
@@ -263,6 +306,7 @@ impl<T: Real> Fronts<T> {
             progress: gpu.alloc_list(progress as usize + 1)?,
             status,
             needs,
+            gathers,
             tile,
             of: PhantomData,
         })
@@ -274,38 +318,64 @@ impl<T: Real> Fronts<T> {
         self.tile
     }
 
-    /// Enqueues the partial factorization of all fronts of the list.
+    /// Enqueues the partial factorization of all fronts of a list that gathers nothing.
     ///
     /// # Errors
-    /// [`GpuError::Shape`] for an arena that ends before a front does; a failing driver call.
+    /// [`GpuError::Shape`] for an arena that ends before a front does, or a list that gathers; a failing driver call.
     pub fn launch<'a>(
         &mut self,
         stream: &Stream,
         arena: impl Into<DeviceViewMut<'a, T>>,
     ) -> Result<(), GpuError> {
-        let arena = arena.into();
-        if (arena.len() as u64) < self.needs {
-            return Err(shape("arena of fronts", self.needs, arena.len() as u64));
+        self.enqueue(stream, arena.into(), None)
+    }
+
+    /// The same of any list; `assembly` is the one that its fronts are gathered from.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] for an arena that ends before a front or a child does, or an assembly that is too short; a failing driver
+    /// call.
+    pub fn launch_gathering<'a>(
+        &mut self,
+        stream: &Stream,
+        arena: impl Into<DeviceViewMut<'a, T>>,
+        assembly: &Assembly<T>,
+    ) -> Result<(), GpuError> {
+        self.enqueue(stream, arena.into(), Some(assembly))
+    }
+
+    fn enqueue(
+        &mut self,
+        stream: &Stream,
+        arena: DeviceViewMut<'_, T>,
+        assembly: Option<&Assembly<T>>,
+    ) -> Result<(), GpuError> {
+        let needs = assembly.map_or(0, |assembly| assembly.needs);
+        let needs = needs.max(self.needs);
+        if (arena.len() as u64) < needs {
+            return Err(shape("arena of fronts", needs, arena.len() as u64));
         }
+        let (gathers, have) = (self.gathers, assembly.map_or(0, |a| a.firsts.len()));
+        if gathers > have {
+            return Err(shape("tiles to gather", gathers as u64, have as u64));
+        }
+        let (firsts, parts) = match assembly {
+            Some(assembly) => (assembly.firsts.ptr(), assembly.parts.ptr()),
+            None => (DevicePtr::null(), DevicePtr::null()),
+        };
         stream.fill_bytes(&mut self.progress, 0)?;
         stream.fill_bytes(&mut self.status, 0xFF)?;
         let ticket = self.progress.ptr().add(self.progress.len() as u64 - 1);
+        let (arena, fronts, tasks) = (arena.ptr(), self.fronts.ptr(), self.tasks.ptr());
+        let (progress, status) = (self.progress.ptr(), self.status.ptr());
+        let arguments: [&dyn Arg; 8] = [
+            &arena, &fronts, &tasks, &ticket, &progress, &status, &firsts, &parts,
+        ];
+        let count = if Self::gathers(self.tile) { 8 } else { 6 };
         // SAFETY: the arguments of the kernels; all fronts end within the arena, tasks name fronts of the list and
-        // tiles within them, each behind those it waits for; counters and status were just cleared.
-        unsafe {
-            self.kernel.launch(
-                stream,
-                self.shape,
-                &[
-                    &arena.ptr(),
-                    &self.fronts.ptr(),
-                    &self.tasks.ptr(),
-                    &ticket,
-                    &self.progress.ptr(),
-                    &self.status.ptr(),
-                ],
-            )
-        }
+        // tiles within them, each behind those it waits for; counters and status were just cleared. Fronts that gather
+        // have numbers of parts for each of their tiles, parts end within the arena.
+        unsafe { self.kernel.launch(stream, self.shape, &arguments[..count]) }
     }
 
     /// Waits for the stream; the first bad pivot of every front that has one.

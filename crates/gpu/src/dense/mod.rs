@@ -33,7 +33,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-pub use assemble::{Assembly, Child, Parent};
+pub use assemble::{Assembly, Child, Gathered, Parent};
 pub use entries::{Entries, Source};
 pub use front::{BadPivot, Front, FrontShape, Fronts};
 pub use fused::{FrontEntry, FusedFront, FusedFronts};

@@ -70,15 +70,18 @@ impl Lanes {
 
 impl<T: Real> Stage<T> {
     pub fn new(gpu: &Gpu, stream: &Stream, work: &StageWork<'_>) -> Result<Self, GpuError> {
+        let assembly = Assembly::new(gpu, stream, &work.parents())?;
         let tiled = |group: &Group| {
-            let fronts = Fronts::new(gpu, stream, &group.fronts, group.tile)?;
+            let gathered = group.parents.iter().map(|&k| assembly.gathered()[k]);
+            let gathered: Vec<_> = gathered.collect();
+            let fronts = Fronts::gathering(gpu, stream, &group.fronts, &gathered, group.tile)?;
             List::new(gpu, stream, fronts, &group.columns)
         };
         let mut stage = Self {
-            assembly: Assembly::new(gpu, stream, &work.parents())?,
             entries: Entries::of(gpu, &work.source)?,
             tiled: work.groups.iter().map(tiled).collect::<Result<_, _>>()?,
             small: None,
+            assembly,
         };
         if !work.lengths.is_empty() {
             let fronts = FusedFronts::new(gpu, stream, &work.small(), &work.lengths)?;
@@ -109,9 +112,14 @@ impl<T: Real> Stage<T> {
             if !others.is_empty() {
                 lanes.follow()?;
             }
-            first.fronts.launch(main, arena.view_mut())?;
+            let assembly = &self.assembly;
+            first
+                .fronts
+                .launch_gathering(main, arena.view_mut(), assembly)?;
             for other in others {
-                other.fronts.launch(beside, arena.view_mut())?;
+                other
+                    .fronts
+                    .launch_gathering(beside, arena.view_mut(), assembly)?;
             }
         }
         lanes.join()?;

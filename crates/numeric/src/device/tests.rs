@@ -134,6 +134,7 @@ fn carry_out(plan: &DevicePlan, values: &[f64]) -> (Vec<f64>, Option<u32>) {
                     ..small.front
                 },
                 children: small.children,
+                gathered: false,
             };
             assemble(&mut arena, &parent, precision);
             let own = Places::of(&small.front, precision);

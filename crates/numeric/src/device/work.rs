@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tamarack_gpu::GpuError;
-use tamarack_gpu::dense::{Child, Front, FrontEntry, FusedFront, Parent, Tile};
+use tamarack_gpu::dense::{Child, Front, FrontEntry, Fronts, FusedFront, Parent, Tile};
 
 use super::entries::EntrySource;
 use super::plan::{DevicePlan, FrontKind};
@@ -35,11 +35,15 @@ struct Whole {
     children: Range<usize>,
     /// Among `entries`.
     entries: Range<usize>,
+    /// Its update matrix is summed up where it is eliminated.
+    gathered: bool,
 }
 
 /// Fronts of a stage that are factorized by one list.
 pub(crate) struct Group {
     pub tile: Tile,
+    /// Which of the stage's [`parents`](StageWork::parents) they are.
+    pub parents: Vec<usize>,
     pub fronts: Vec<Front>,
     /// First pivot column of each, elimination order.
     pub columns: Vec<u32>,
@@ -69,6 +73,7 @@ impl<'a> StageWork<'a> {
             let front = plan.front(s)?;
             let children = work.add_children(plan, s);
             let column = symbolic.columns(s).start as u32; // at most n
+            let mut gathered = false;
             match plan.kind(s) {
                 FrontKind::Small => {
                     let entries = work.add_small_entries(plan, s);
@@ -76,6 +81,7 @@ impl<'a> StageWork<'a> {
                         front,
                         children,
                         entries,
+                        gathered,
                     });
                     work.small_columns.push(column);
                     length += 1;
@@ -88,9 +94,11 @@ impl<'a> StageWork<'a> {
                 }
                 FrontKind::Tiled(tile) => {
                     if let Some(group) = work.groups.iter_mut().find(|g| g.tile == tile) {
+                        group.parents.push(work.assembled.len());
                         group.fronts.push(front);
                         group.columns.push(column);
                     }
+                    gathered = Fronts::<f64>::gathers(tile); // in all precisions
                 }
                 FrontKind::Sum => {}
             }
@@ -99,6 +107,7 @@ impl<'a> StageWork<'a> {
                 front,
                 children,
                 entries: 0..0,
+                gathered,
             });
         }
         work.groups.retain(|g| !g.fronts.is_empty());
@@ -110,6 +119,7 @@ impl<'a> StageWork<'a> {
         let parent = |whole: &Whole| Parent {
             front: whole.front,
             children: &self.children[whole.children.clone()],
+            gathered: whole.gathered,
         };
         self.assembled.iter().map(parent).collect()
     }
@@ -154,6 +164,7 @@ impl Group {
     fn new(tile: Tile) -> Self {
         Self {
             tile,
+            parents: Vec::new(),
             fronts: Vec::new(),
             columns: Vec::new(),
         }

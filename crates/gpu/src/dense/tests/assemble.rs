@@ -66,7 +66,11 @@ fn sums_of_children<T: Real>() {
     let parents: Vec<Parent<'_>> = fronts
         .iter()
         .zip(&children)
-        .map(|(&front, children)| Parent { front, children })
+        .map(|(&front, children)| Parent {
+            front,
+            children,
+            gathered: false,
+        })
         .collect();
     let values = random.exact::<T>(end);
     let (mut want, mut owned) = (values.clone(), vec![false; values.len()]);
@@ -176,6 +180,7 @@ fn relative_indices_ascend_within_the_parent() {
         let parent = Parent {
             front,
             children: &children,
+            gathered: false,
         };
         assert!(Assembly::<f64>::new(gpu, &stream, &[parent]).is_err());
     }

@@ -3,6 +3,7 @@
 mod assemble;
 mod front;
 mod fused;
+mod gather;
 mod product;
 
 use super::{Placed, Real};
