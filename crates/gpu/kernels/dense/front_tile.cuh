@@ -267,9 +267,8 @@ __device__ __forceinline__ void square_task(R *arena, R *shared, const Front &f,
                                             const Gathered &lists) {
     const Square<R, T> t(arena, f, task, progress);
     Accumulators<R, T> acc; // the negative of what remains
-    accumulate<R, T, T>(acc, t.a, t.b, t.diagonal, t.inner, shared, t.ready, [&] {
-        if (t.final && f.gathered != NOT_GATHERED) gather(acc, arena, t, lists);
-        else t.begin(acc);
-    });
+    if (t.final && f.gathered != NOT_GATHERED) gather(acc, arena, t, lists);
+    else t.begin(acc);
+    accumulate<R, T, T>(acc, t.a, t.b, t.diagonal, t.inner, shared, t.ready, [] {});
     t.finish(acc, arena, shared, progress, status);
 }
