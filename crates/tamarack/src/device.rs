@@ -115,6 +115,7 @@ impl Opening {
                 loaded?;
             }
             let rates = rates(&gpu, rated);
+            gpu.open_lanes()?;
             Ok((gpu, rates))
         });
         Ok(Self { index, thread })

@@ -264,6 +264,13 @@ impl Lists {
         if sum != fronts.len() as u64 {
             return Err(shape("fronts of all sequences", sum, fronts.len() as u64));
         }
+        let children = || fronts.iter().flat_map(|front| front.children);
+        self.fronts.reserve(fronts.len());
+        self.children.reserve(children().count());
+        let pairs = children().map(|child| child.relative.len().next_multiple_of(2));
+        self.relative.reserve(pairs.sum());
+        self.entries
+            .reserve(fronts.iter().map(|front| front.entries.len()).sum());
         let (mut sequences, mut rest) = (Vec::with_capacity(lengths.len()), fronts);
         for &count in lengths {
             let (own, others) = rest.split_at(count as usize);

@@ -4,6 +4,7 @@
 //! tiles in the largest front and the operations of all of them; a stage has a fixed cost besides. How much of a device's
 //! [rates](DeviceRates) is reached was fitted to factorizations on an H100.
 
+use tamarack_gpu::dense::Fronts;
 use tamarack_plan::Precision;
 
 use super::plan::{DevicePlan, FrontKind};
@@ -17,8 +18,6 @@ const CHAIN: f64 = 1.05;
 const OF_PRODUCTS: f64 = 0.95;
 /// Bytes of children and parents in an assembly by those of copies.
 const OF_COPIES: f64 = 0.5;
-/// Bytes per second from the caller's memory into pinned memory of the host, by one thread.
-const STAGING_BYTES_PER_SEC: f64 = 9.7e9;
 
 /// Predicted seconds of a refactorization on a device with these rates, the upload of the values included.
 pub(super) fn secs(plan: &DevicePlan, rates: &DeviceRates) -> f64 {
@@ -30,16 +29,18 @@ pub(super) fn secs(plan: &DevicePlan, rates: &DeviceRates) -> f64 {
             Precision::F32 => rates.f32_flops_per_sec,
         };
     let bytes_per_sec = OF_COPIES * rates.copy_bytes_per_sec;
-    let upload_secs_per_byte = 1.0 / STAGING_BYTES_PER_SEC + 1.0 / rates.upload_bytes_per_sec;
-    let mut secs = symbolic.nnz_a() as f64 * number_bytes * upload_secs_per_byte;
+    let mut secs = symbolic.nnz_a() as f64 * number_bytes / rates.upload_bytes_per_sec;
     for k in 0..staged.stages() {
         let (mut flops, mut numbers, mut tiles) = (0.0, 0.0, 0_usize);
         for &s in staged.stage(k) {
             let (npiv, nupd) = (symbolic.npiv(s as usize), symbolic.nupd(s as usize));
             flops += tamarack_plan::front_flops(npiv, nupd) as f64;
-            numbers += (npiv * (npiv + nupd) + nupd * nupd * 2) as f64; // read once, written twice
-            if let FrontKind::Tiled(_) = plan.kind(s as usize) {
+            numbers += (npiv * (npiv + nupd) + nupd * nupd) as f64; // read once, written once
+            if let FrontKind::Tiled(tile) = plan.kind(s as usize) {
                 tiles = tiles.max(npiv.div_ceil(64));
+                if !Fronts::<f64>::gathers(tile) {
+                    numbers += (nupd * nupd) as f64; // the sum of the children is written before
+                }
             }
         }
         secs += STAGE_GRAPHS * rates.graph_secs
@@ -72,17 +73,24 @@ pub(super) fn device_bytes(plan: &DevicePlan) -> u64 {
 
 /// A tile of an assembly, with what its children give to it: 1.4 parts of 48 bytes on `el3d_30`, `el3d_40`, `p3d27_64`.
 const ASSEMBLED_TILE_BYTES: u64 = 40 + 67;
+/// What a tile takes less that is gathered where it is eliminated: the number of its first part is all.
+const GATHERED_LESS_BYTES: u64 = 40 - 4;
 /// A tile of an elimination.
 const TASK_BYTES: u64 = 8;
 
 /// What the lists have of a front's tiles: of its assembly, and of its elimination.
 fn tile_bytes(plan: &DevicePlan, s: usize) -> u64 {
     let (npiv, nupd) = (plan.symbolic().npiv(s), plan.symbolic().nupd(s));
-    let rows = (npiv.div_ceil(64) + nupd.div_ceil(64)) as u64;
-    let each = match plan.kind(s) {
-        FrontKind::Tiled(_) => ASSEMBLED_TILE_BYTES + TASK_BYTES,
-        FrontKind::Sum => ASSEMBLED_TILE_BYTES,
+    let below = nupd.div_ceil(64) as u64;
+    let rows = npiv.div_ceil(64) as u64 + below;
+    let triangle = |rows: u64| rows * (rows + 1) / 2;
+    let assembled = ASSEMBLED_TILE_BYTES * triangle(rows);
+    match plan.kind(s) {
+        FrontKind::Tiled(tile) if Fronts::<f64>::gathers(tile) => {
+            assembled + TASK_BYTES * triangle(rows) - GATHERED_LESS_BYTES * triangle(below)
+        }
+        FrontKind::Tiled(_) => assembled + TASK_BYTES * triangle(rows),
+        FrontKind::Sum => assembled,
         FrontKind::Small => 0,
-    };
-    each * rows * (rows + 1) / 2
+    }
 }

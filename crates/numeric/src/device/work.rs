@@ -69,6 +69,7 @@ impl<'a> StageWork<'a> {
                 .into(), // the longest first
         };
         let mut length = 0;
+        work.make_room(plan, k);
         for s in plan.staged().stage(k).iter().map(|&s| s as usize) {
             let front = plan.front(s)?;
             let children = work.add_children(plan, s);
@@ -112,6 +113,21 @@ impl<'a> StageWork<'a> {
         }
         work.groups.retain(|g| !g.fronts.is_empty());
         Ok(work)
+    }
+
+    /// Takes room for the small fronts of stage `k`, of which there may be a hundred thousand.
+    fn make_room(&mut self, plan: &DevicePlan, k: usize) {
+        let (symbolic, all) = (plan.symbolic(), plan.staged().stage(k));
+        let small = || {
+            let all = all.iter().map(|&s| s as usize);
+            all.filter(|&s| plan.kind(s) == FrontKind::Small)
+        };
+        let entries = |s| symbolic.columns(s).map(|j| symbolic.entries(j).row.len());
+        self.small.reserve(small().count());
+        self.small_columns.reserve(small().count());
+        self.entries.reserve(small().flat_map(entries).sum());
+        let children = |&s: &u32| symbolic.children(s as usize).len();
+        self.children.reserve(all.iter().map(children).sum());
     }
 
     /// Fronts that are not small with their children, for the assembly.
