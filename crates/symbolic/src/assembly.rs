@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::amalgamate::{Merged, children};
 use crate::factor::NONE;
+use crate::memory::zeroed;
 use crate::postorder::{Postordered, subtree_sizes};
 use crate::supernodes::SuperForest;
 use crate::threads::{CHUNK, chunks, map_all, shared_u32, shared_u64, slices};
@@ -65,7 +66,7 @@ impl Assembly {
             parent: vec![NONE; ns],
             nupd: vec![0; ns],
             size: vec![0; ns],
-            homes: vec![0; tree.len()],
+            homes: zeroed(tree.len()),
             rank_at: Vec::new(),
             entry_ptr: Vec::new(),
         };
@@ -104,8 +105,8 @@ impl Assembly {
         homes: &[u32],
     ) {
         let n = self.super_ptr[self.parent.len()] as usize;
-        self.rank_at = vec![0; n];
-        self.entry_ptr = vec![0; n + 1];
+        self.rank_at = zeroed(n);
+        self.entry_ptr = zeroed(n + 1);
         // Members come in the old postorder, so descendants stay before ancestors.
         let mut next = self.super_ptr.clone();
         let mut first = Vec::with_capacity(forest.len());
@@ -141,7 +142,7 @@ impl Assembly {
 
 /// `what` of each of `0..len`.
 fn gathered(len: usize, what: impl Fn(usize) -> u32 + Sync) -> Vec<u32> {
-    let mut out = vec![0; len];
+    let mut out = zeroed(len);
     let blocks = || chunks(len, CHUNK).into_iter();
     let tasks = slices(&mut out, blocks()).into_iter().zip(blocks());
     map_all(

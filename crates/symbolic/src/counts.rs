@@ -15,6 +15,7 @@
 use std::ops::Range;
 
 use crate::factor::NONE;
+use crate::memory::zeroed;
 use crate::nodes::{Ones, Weights};
 use crate::parts::Parts;
 use crate::permuted::LowerRows;
@@ -32,8 +33,8 @@ pub(crate) struct Counts {
 /// Counts the columns of a forest that was cut into parts.
 pub(crate) fn column_counts(tree: &Postordered, lower: &LowerRows, parts: &Parts) -> Counts {
     let mut counts = Counts {
-        factor: vec![0; tree.len()],
-        below: vec![0; tree.len()],
+        factor: zeroed(tree.len()),
+        below: zeroed(tree.len()),
     };
     let crossing = parts.sorted(&parts.top, |row, found| {
         for rank in lower.row(tree.rank[row as usize] as usize) {
@@ -176,7 +177,7 @@ struct Columns {
 impl Columns {
     /// Sorts entries, rows and columns, into `n` columns.
     fn new(n: usize, entries: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
-        let mut ptr = vec![0usize; n + 1];
+        let mut ptr = zeroed::<usize>(n + 1);
         entries
             .clone()
             .for_each(|(_, column)| ptr[column as usize] += 1);
@@ -185,7 +186,7 @@ impl Columns {
             sum += *p;
             *p = sum;
         }
-        let mut rows = vec![0u32; sum];
+        let mut rows = zeroed::<u32>(sum);
         entries.for_each(|(row, column)| {
             let slot = &mut ptr[column as usize];
             *slot -= 1;
@@ -213,7 +214,7 @@ impl<'a, W: Weights> Sweep<'a, W> {
             above: up.collect(),
             size,
             weights,
-            seen: vec![0; rows],
+            seen: zeroed(rows),
         }
     }
 

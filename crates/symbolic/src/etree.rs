@@ -13,6 +13,7 @@
 use std::ops::Range;
 
 use crate::factor::NONE;
+use crate::memory::filled;
 use crate::permuted::LowerRows;
 use crate::threads::{map_all, slices};
 
@@ -40,7 +41,7 @@ pub(crate) fn elimination_tree(lower: &LowerRows) -> Forest {
         return forest;
     }
     let mut forest = Forest::leaves(n);
-    let mut ancestor = vec![NONE; n];
+    let mut ancestor = filled(n, NONE);
     let (parent, size) = (&mut forest.parent[..], &mut forest.size[..]);
     let whole = Piece {
         first: 0,
@@ -56,8 +57,8 @@ impl Forest {
     /// Trees of one node each.
     fn leaves(n: usize) -> Self {
         Self {
-            parent: vec![NONE; n],
-            size: vec![1; n],
+            parent: filled(n, NONE),
+            size: filled(n, 1),
         }
     }
 }
@@ -151,7 +152,7 @@ impl Open {
 /// The forest by way of pieces, unless too much of it would have to be done twice.
 fn in_pieces(lower: &LowerRows, ranges: &[Range<usize>]) -> Option<Forest> {
     let mut forest = Forest::leaves(lower.len());
-    let mut ancestor = vec![NONE; lower.len()];
+    let mut ancestor = filled(lower.len(), NONE);
     let all = || ranges.iter().cloned();
     let parents = slices(&mut forest.parent, all()).into_iter();
     let parents = parents.zip(slices(&mut forest.size, all()));

@@ -19,6 +19,7 @@ mod error;
 mod etree;
 mod factor;
 mod fingerprint;
+mod memory;
 mod nodes;
 mod options;
 mod parts;

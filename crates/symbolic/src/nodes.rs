@@ -13,6 +13,7 @@ use std::ops::Range;
 use tamarack_sparse::{Pattern, Permutation};
 
 use crate::factor::NONE;
+use crate::memory::filled;
 use crate::threads::{CHUNK, chunks, map_all, slices};
 
 /// Merging pays if at least one unknown in so many follows its twin.
@@ -70,7 +71,7 @@ impl<'a> Nodes<'a> {
                 weight: Vec::new(),
             };
         }
-        let mut rank = vec![NONE; pattern.n()];
+        let mut rank = filled(pattern.n(), NONE);
         let (mut first, mut weight) = (Vec::new(), Vec::<u32>::new());
         for &user in ordering.user_of_elim() {
             if follows[user as usize] {

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use tamarack_sparse::Pattern;
 
 use crate::factor::NONE;
+use crate::memory::zeroed;
 use crate::nodes::Nodes;
 use crate::threads::{CHUNK, chunks, map_all, shared_u32, shared_u64, slices};
 
@@ -46,7 +47,7 @@ impl LowerRows {
         }
         let blocks = chunks(nodes.len(), 1 << shift);
         let (ptr, row_of, mut entries) = sorted_by_blocks(pattern, nodes, shift, blocks.len());
-        let mut row_ptr = vec![0u64; nodes.len() + 1];
+        let mut row_ptr = zeroed(nodes.len() + 1);
         row_ptr[nodes.len()] = entries.len() as u64;
         let ranges = || ptr.windows(2).map(|w| w[0] as usize..w[1] as usize);
         let starts = slices(&mut row_ptr, blocks.iter().cloned());
@@ -126,8 +127,8 @@ fn sorted_by_blocks(
         }
     }
     ptr.push(sum);
-    let mut entries = vec![0u64; sum as usize];
-    let mut row_of = vec![0u32; if shift == 0 { 0 } else { sum as usize }];
+    let mut entries = zeroed(sum as usize);
+    let mut row_of = zeroed(if shift == 0 { 0 } else { sum as usize });
     let (to_entries, to_rows) = (shared_u64(&mut entries), shared_u32(&mut row_of));
     let tasks = parts.into_iter().zip(next).collect();
     map_all(tasks, |(columns, mut next): (Range<usize>, Vec<u64>)| {

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::etree::Forest;
 use crate::factor::NONE;
+use crate::memory::zeroed;
 use crate::nodes::Nodes;
 use crate::threads::{CHUNK, chunks, map_all, shared_u32};
 
@@ -32,9 +33,9 @@ impl Postordered {
         let n = forest.parent.len();
         let label = labels(&forest.parent, &forest.size);
         let mut out = Self {
-            parent: vec![0; n],
-            size: vec![0; n],
-            rank: vec![0; n],
+            parent: zeroed(n),
+            size: zeroed(n),
+            rank: zeroed(n),
             weight: vec![0; nodes.weights().len()],
             label,
         };
@@ -77,9 +78,9 @@ impl Postordered {
 /// Place of every node in the postorder; `parent[j] > j` or `NONE`, `size` as [`subtree_sizes`] says.
 fn labels(parent: &[u32], size: &[u32]) -> Vec<u32> {
     let n = parent.len();
-    let mut label = vec![0u32; n];
+    let mut label = zeroed::<u32>(n);
     // End of what is left of each node's range for children not placed yet.
-    let mut end = vec![0u32; n];
+    let mut end = zeroed::<u32>(n);
     let mut roots_end = n as u32;
     for j in (0..n).rev() {
         let free = match parent[j] {

@@ -18,6 +18,7 @@ use tamarack_sparse::Pattern;
 
 use crate::assembly::Assembly;
 use crate::factor::NONE;
+use crate::memory::{with_room, zeroed};
 use crate::nodes::{Nodes, Ones, Weights};
 use crate::parts::Parts;
 use crate::permuted::LowerRows;
@@ -120,7 +121,7 @@ impl Structure {
                 found(assembly.home(rank as usize).1 as usize, at);
             }
         });
-        let mut filled = vec![0u32; input.pattern.n()];
+        let mut filled = zeroed::<u32>(input.pattern.n());
         let sweeps = out.split(assembly, &parts.ranges, &mut fronts, &mut filled);
         let tasks = sweeps.into_iter().enumerate().collect();
         let outer = map_all(tasks, |(part, sweep): (usize, Sweep<'_>)| {
@@ -221,8 +222,8 @@ pub(crate) fn owners(super_ptr: &[u32]) -> Vec<u32> {
 /// Offsets of the row structures, and the nodes with none of their rows yet.
 fn empty_nodes(assembly: &Assembly) -> (Vec<u64>, Vec<Node>) {
     let ns = assembly.parent.len();
-    let mut row_ptr = Vec::with_capacity(ns + 1);
-    let mut nodes = Vec::with_capacity(ns);
+    let mut row_ptr = with_room(ns + 1);
+    let mut nodes = with_room(ns);
     let mut cursor = 0;
     for s in 0..ns {
         let npiv = u64::from(assembly.super_ptr[s + 1] - assembly.super_ptr[s]);

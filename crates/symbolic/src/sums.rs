@@ -13,6 +13,7 @@
 use crate::amalgamate::child_lists;
 use crate::assembly::update_entries;
 use crate::factor::NONE;
+use crate::memory::with_room;
 
 /// Fewest siblings of a group.
 const FEWEST: usize = 16;
@@ -134,8 +135,8 @@ impl Fronts {
             super_ptr: Vec::with_capacity(next as usize + 1),
             parent: Vec::with_capacity(next as usize),
             row_ptr: vec![0],
-            rows: Vec::with_capacity(self.rows.len() + more),
-            relative: Vec::with_capacity(self.rows.len() + more),
+            rows: with_room(self.rows.len() + more),
+            relative: with_room(self.rows.len() + more),
         };
         let mut group = 0;
         for (s, &in_group) in group_of.iter().enumerate() {

@@ -9,6 +9,7 @@ use std::ops::Range;
 use crate::amalgamate::trapezoid;
 use crate::analyze::front_flops;
 use crate::factor::NONE;
+use crate::memory::zeroed;
 use crate::postorder::Postordered;
 use crate::threads::{CHUNK, chunks, map_all, slices};
 
@@ -43,7 +44,7 @@ impl SuperForest {
         let mut ptr = firsts.concat();
         ptr.push(tree.len() as u32);
         // A parent begins a supernode, unless its only child is in the same one.
-        let mut begun = vec![0u32; tree.len()];
+        let mut begun = zeroed::<u32>(tree.len());
         let mut before = 0;
         let tasks = slices(&mut begun, blocks.iter().cloned()).into_iter();
         let tasks = tasks.zip(blocks).zip(firsts).map(|(block, firsts)| {

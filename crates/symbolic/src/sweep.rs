@@ -168,22 +168,67 @@ impl Sweep<'_> {
     ) {
         // Each further column of a node has one entry less: the same rows stand one place nearer to
         // its diagonal. So it is in the user's columns, which are those of the node or of the row.
-        let shorter = |b: u64| b * b.wrapping_sub(1) / 2;
         let first = [rank, row.rank].map(|rank| input.nodes.first[rank]);
         let ptr = &input.pattern.col_ptr()[first[0].min(first[1]) as usize..];
         let src = input.source(rank, row.rank, low);
         let step = ptr[1] - ptr[0] - 1;
         let ptr = &input.assembly.entry_ptr[column as usize..];
-        let stride = ptr[1] - ptr[0] - 1;
+        let stride = (ptr[1] - ptr[0] - 1) as usize;
+        let width = input.weights.of(rank);
         let upright = first[0] < first[1];
-        for b in 0..u64::from(input.weights.of(rank)) {
-            let slot = slot + (b * stride - shorter(b)) as usize;
-            let src = src + if upright { b * step - shorter(b) } else { b };
-            for k in 0..u64::from(row.weight) {
-                let src = src + if upright { k } else { k * step - shorter(k) };
-                self.write(slot + k as usize, src, position + k as u32);
-            }
+        match (width, row.weight) {
+            // Solids: the loops are unrolled.
+            (3, 3) => self.write_rows(3, 3, (slot, stride), (src, step, upright), position),
+            (width, weight) => self.write_rows(
+                width,
+                weight,
+                (slot, stride),
+                (src, step, upright),
+                position,
+            ),
         }
+    }
+
+    /// Writes `weight` rows in each of `width` columns: where those of the first column go, and how much further those of
+    /// the next; position in the user's values, how much further the next column's are there, and
+    /// whether these are the columns here or the rows; row in the front.
+    #[inline(always)]
+    fn write_rows(
+        &mut self,
+        width: u32,
+        weight: u32,
+        (mut slot, stride): (usize, usize),
+        (mut src, step, upright): (u64, u64, bool),
+        position: u32,
+    ) {
+        for b in 0..width {
+            let slots = slot..slot + weight as usize;
+            let mut at = src;
+            for (k, high) in (0..weight).zip(self.high(slots.clone())) {
+                *high = (at >> 32) as u32;
+                at += if upright { 1 } else { step - u64::from(k) };
+            }
+            let mut low = src as u32;
+            let to_src = self.entry_src[slots.clone()].iter_mut();
+            let to_row = self.entry_row[slots].iter_mut();
+            for ((k, src), row) in (0..weight).zip(to_src).zip(to_row) {
+                *src = low;
+                *row = position + k;
+                low = low.wrapping_add(if upright {
+                    1
+                } else {
+                    (step as u32).wrapping_sub(k)
+                });
+            }
+            slot += stride - b as usize;
+            src += if upright { step - u64::from(b) } else { 1 };
+        }
+    }
+
+    /// High halves of positions, if they are kept.
+    #[inline(always)]
+    fn high(&mut self, slots: Range<usize>) -> &mut [u32] {
+        self.entry_src_high.get_mut(slots).unwrap_or_default()
     }
 
     #[inline(always)]

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rayon::prelude::*;
 
+use crate::memory::{with_room, zeroed};
+
 /// Nodes or unknowns that a thread takes in one go.
 pub(crate) const CHUNK: usize = if cfg!(test) { 8 } else { 1 << 12 };
 
@@ -59,9 +61,9 @@ pub(crate) fn slices<T>(
 pub(crate) fn zeros(len: usize) -> Vec<u32> {
     const BLOCK: usize = if cfg!(test) { 8 } else { 1 << 16 };
     if len <= BLOCK || rayon::current_num_threads() < 2 {
-        return vec![0; len];
+        return zeroed(len);
     }
-    let mut out = Vec::with_capacity(len);
+    let mut out = with_room(len);
     let room = &mut out.spare_capacity_mut()[..len];
     room.par_chunks_mut(BLOCK).for_each(|block| {
         block.fill(std::mem::MaybeUninit::new(0));
