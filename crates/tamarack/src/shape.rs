@@ -9,11 +9,11 @@ use tamarack_plan::Machine;
 use tamarack_sparse::Pattern;
 
 /// Seconds of a dissection on one thread for a vertex and for a stored neighbor of the graph without
-/// twins. Seconds by this formula and measured (2.5 GHz, AVX-512): `p2d5_1000` 5.8 and 4.6, `p3d27_64` 3.5 and 2.5,
-/// `p3d7_60` 1.4 and 1.5, `qp_CONT_300` 0.8 and 0.5; where neighbors are far apart in the user's order it takes longer:
-/// `z88_b19_piston` 0.6 and 0.6, `ng_cubemcyl_p2` 2.4 and 3.4, `ng_shaft_e1` 0.26 and 0.35.
-const VERTEX_SECS: f64 = 4.5e-6;
-const NEIGHBOR_SECS: f64 = 3.3e-7;
+/// twins. Seconds by this formula, and measured (2.5 GHz, AVX-512) times the 0.85 that it has become faster by since: `p2d5_1000` 4.9
+/// and 3.9, `p3d27_64` 3.0 and 2.1, `p3d7_60` 1.2 and 1.3, `qp_CONT_300` 0.7 and 0.4; where neighbors are far apart in the user's order it takes
+/// longer: `z88_b19_piston` 0.5 and 0.5, `ng_cubemcyl_p2` 2.0 and 2.9, `ng_shaft_e1` 0.22 and 0.3.
+const VERTEX_SECS: f64 = 3.8e-6;
+const NEIGHBOR_SECS: f64 = 2.8e-7;
 
 /// Threads make all but the first seconds of a dissection faster by their number to this power: two do by 1.1 to 2.1.
 const ALONE_SECS: f64 = 0.03;
@@ -31,7 +31,7 @@ const SOLID: f64 = 300.0;
 
 /// Seconds that a dissection saves for each predicted second after minimum degree: of the measured ones, which are
 /// up to twice as many, none to a third on planes and about seven tenths in solids.
-const SAVED_ON_PLANES: f64 = 0.4;
+const SAVED_ON_PLANES: f64 = 0.45;
 const SAVED_IN_SOLIDS: f64 = 1.1;
 
 /// Operations after minimum degree over the cube of the middle level, on planes: 8 to 21.
