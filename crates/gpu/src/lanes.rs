@@ -97,6 +97,7 @@ impl Gpu {
         to: impl Into<DeviceViewMut<'a, T>>,
         fill: impl Fn(usize, &mut [T]) + Sync,
     ) -> Result<(), GpuError> {
+        const { assert!(size_of::<T>() <= HALF_BYTES, "one fits into half a lane") };
         let to = to.into();
         if to.is_empty() || size_of::<T>() == 0 {
             return Ok(());
@@ -104,7 +105,7 @@ impl Gpu {
         let to = Target {
             ptr: to.ptr(),
             len: to.len(),
-            piece: (HALF_BYTES / size_of::<T>()).max(1),
+            piece: HALF_BYTES / size_of::<T>(),
         };
         let copies = to.len.div_ceil(to.piece);
         let cores = thread::available_parallelism().map_or(1, usize::from);
