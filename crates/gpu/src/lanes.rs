@@ -1,6 +1,6 @@
 //! Ordinary memory on its way up, by several threads at once through a little pinned memory.
 //!
-//! The driver copies ordinary memory at 9 GB/s, on one thread at a time, where the way up takes 55; pinning memory that is used
+//! The driver copies ordinary memory at 8 to 9 GB/s where the way up takes 55 and lanes reach 37; pinning memory that is used
 //! once costs as much as it saves (`benches/gpu`, `device`). So threads write what goes up into pinned lanes, of which
 //! one half is on its way while the other is written. What is computed need not stand in ordinary memory at all.
 
@@ -141,7 +141,7 @@ impl Gpu {
         })
     }
 
-    /// Opens as many lanes as may be used at a time, so that no upload waits for it: pinning them takes 10 ms.
+    /// Opens as many lanes as may be used at a time, so that no upload waits for their memory to be pinned.
     ///
     /// # Errors
     /// A failing driver call.
