@@ -5,7 +5,8 @@
 //! the graph is like a plane ([`shape`](crate::shape)): then a dissection is hardly ever worth its time, and
 //! one that has begun would take memory bandwidth from the elimination.
 //! Alternatives are compared by the sizes of their fronts ([`SymbolicDraft`]); only the one that is
-//! taken is analyzed to the end. Which one that is depends on the pattern and the options, not on the clock.
+//! taken is analyzed to the end. Which one that is depends on the pattern and the options, not on the clock and not on
+//! the number of threads: another order would give other bits.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 use tamarack_ordering::{
     AmdOptions, Method, NdOptions, OrderingError, Workspace, order, order_until,
 };
-use tamarack_plan::predicted_secs;
+use tamarack_plan::{Machine, predicted_secs};
 use tamarack_sparse::{Pattern, Permutation};
 use tamarack_symbolic::{SymbolicDraft, SymbolicFactor};
 
@@ -25,6 +26,10 @@ use crate::shape::{Shape, is_narrow};
 /// Graphs of fewer stored neighbors are ordered one way after the other: they are done before another thread
 /// has begun.
 const BOTH_AT_ONCE: f64 = 200_000.0;
+
+/// All seconds that an ordering is judged by are predicted for so many threads, however many there are: a choice that goes by their
+/// number would give other bits for another number.
+const THREADS: usize = 2;
 
 /// Orders and analyzes as the options say.
 pub(crate) struct Chosen {
@@ -73,6 +78,14 @@ enum Degree {
 }
 
 impl Search<'_> {
+    /// The machine that orderings are judged for.
+    fn machine(&self) -> Machine {
+        Machine {
+            threads: THREADS,
+            ..self.options.machine()
+        }
+    }
+
     fn order(&mut self, method: &Method) -> Result<Permutation, Error> {
         let start = Instant::now();
         let permutation = order(self.pattern, method, &mut Workspace::new())?;
@@ -90,7 +103,7 @@ impl Search<'_> {
 
     fn predicted_secs(&self, draft: &SymbolicDraft<'_>) -> f64 {
         let precision = self.options.precision.of_factor();
-        predicted_secs(draft.front_sizes(), &self.options.machine(), precision)
+        predicted_secs(draft.front_sizes(), &self.machine(), precision)
     }
 
     fn finish(&self, permutation: &Permutation, name: &'static str) -> Result<Chosen, Error> {
@@ -129,8 +142,7 @@ impl Search<'_> {
             true => Ok(None),
             false => dissect(&stop).map(Some),
         };
-        let threads = self.options.machine().threads;
-        let at_once = threads > 1 && shape.neighbors() >= BOTH_AT_ONCE;
+        let at_once = self.options.machine().threads > 1 && shape.neighbors() >= BOTH_AT_ONCE;
         let (first, second) = match at_once && !shape.is_like_a_tree() {
             true => rayon::join(first, second),
             false => (first(), Ok(None)),
@@ -155,9 +167,8 @@ impl Search<'_> {
     /// Whether a dissection need not begin before minimum degree has shown that it is needed. Twins are not merged here: that would
     /// take as long as minimum degree of the merged graph.
     fn is_plane(&self, shape: Shape) -> Result<bool, OrderingError> {
-        let machine = self.options.machine();
-        let secs = shape.dissection_secs(machine.threads);
-        Ok(!shape.has_twins() && is_narrow(self.pattern, &machine, secs)?)
+        let secs = shape.dissection_secs(THREADS);
+        Ok(!shape.has_twins() && is_narrow(self.pattern, &self.machine(), secs)?)
     }
 
     /// Orders by minimum degree, and where a dissection would not save more than it takes
@@ -168,7 +179,7 @@ impl Search<'_> {
         let draft = own.draft(&permutation)?;
         let secs = own.predicted_secs(&draft);
         let saved = shape.saved_secs(draft.flops() as f64, secs);
-        if saved <= shape.dissection_secs(own.options.machine().threads) {
+        if saved <= shape.dissection_secs(THREADS) {
             stop.store(true, Relaxed);
             let chosen = own.finish_draft(draft, AMD)?;
             return Ok(Degree::Enough(Box::new(chosen)));
@@ -240,6 +251,21 @@ mod tests {
         assert_eq!(name("el3d_14", Ordering::Auto), "nd");
         assert_eq!(name("p2d9_60", Ordering::Auto), "amd");
         assert_eq!(name("el3d_10", Ordering::Best(Duration::ZERO)), "nd");
+    }
+
+    #[test]
+    fn auto_takes_the_same_order_for_any_number_of_threads() {
+        let order = |model: &str, threads: usize| {
+            let options = Options {
+                threads: Some(threads),
+                ..Options::default()
+            };
+            let chosen = Chosen::new(&pattern(model), &options).unwrap();
+            chosen.symbolic.permutation().clone()
+        };
+        for model in ["p2d9_120", "p3d7_16", "el3d_14", "p3d27_12"] {
+            assert_eq!(order(model, 1), order(model, 5), "{model}");
+        }
     }
 
     #[test]
