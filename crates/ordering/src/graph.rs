@@ -8,10 +8,10 @@ use tamarack_sparse::Pattern;
 use crate::error::{OrderingError, refill};
 
 /// Patterns of so many entries are worth several threads.
-const LARGE: usize = 200_000;
+const LARGE: usize = 50_000;
 
 /// Columns that one thread takes at a time.
-const CHUNK: usize = 4096;
+const CHUNK: usize = 1024;
 
 /// An undirected graph without loops, in compressed adjacency lists.
 ///

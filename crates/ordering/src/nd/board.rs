@@ -59,6 +59,44 @@ impl Board for Sides<'_> {
     }
 }
 
+/// The same of one node of a tree of them, in a copy: which vertices have moved can be told afterwards.
+pub(crate) struct MarkedSides<'a> {
+    /// Side, with [`MOVED`](Self::MOVED) for those that have been put there.
+    pub(crate) side: &'a mut [u8],
+    pub(crate) slots: &'a [AtomicU32],
+}
+
+impl MarkedSides<'_> {
+    pub(crate) const MOVED: u8 = 4;
+}
+
+impl Board for MarkedSides<'_> {
+    #[inline]
+    fn side(&self, v: u32) -> u8 {
+        self.side[v as usize] & 3
+    }
+    #[inline]
+    fn put(&mut self, v: u32, side: u8) {
+        self.side[v as usize] = side | Self::MOVED;
+    }
+    #[inline]
+    fn label(&self, v: u32) -> u32 {
+        u32::from(self.side[v as usize])
+    }
+    #[inline]
+    fn restore(&mut self, v: u32, label: u32) {
+        self.side[v as usize] = label as u8;
+    }
+    #[inline]
+    fn slot(&self, v: u32) -> u32 {
+        self.slots[v as usize].load(Relaxed)
+    }
+    #[inline]
+    fn set_slot(&mut self, v: u32, slot: u32) {
+        self.slots[v as usize].store(slot, Relaxed);
+    }
+}
+
 /// The separator of one node of a dissection tree.
 ///
 /// A vertex carries the number of the node whose separator or whose undivided piece it belongs to;
@@ -81,6 +119,9 @@ pub(crate) struct TreeNode<'a> {
 pub(crate) struct LabelWeight(AtomicU64);
 
 impl LabelWeight {
+    pub(crate) fn new(weight: u64) -> Self {
+        Self(AtomicU64::new(weight))
+    }
     #[inline]
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Relaxed)

@@ -21,8 +21,11 @@ use crate::nd::buckets::{atomics, values};
 use crate::nd::graph::{Weighted, concatenated};
 use crate::nd::random::mix;
 
-/// Graphs with fewer vertices are coarsened by one thread, in one block.
+/// Graphs with fewer vertices are matched by one thread, in one block.
 const LARGE: usize = 20_000;
+
+/// Graphs with fewer vertices are contracted by one thread.
+const MIDDLE: usize = 3000;
 
 /// Blocks of a large graph: enough for 16 threads, and thicker than a few planes of a grid, as no
 /// edge between blocks is matched at first.
@@ -62,7 +65,7 @@ impl Coarsener {
             first: &self.first,
             map,
         };
-        if graph.n() < LARGE {
+        if graph.n() < MIDDLE || rayon::current_num_threads() == 1 {
             contraction.write(0..self.first.len(), &mut self.slot, coarse);
         } else {
             contraction.write_in_blocks(coarse);

@@ -64,7 +64,7 @@ fn classes(graph: &Graph, weights: &[u32], dense_limit: u64) -> (Vec<u32>, usize
             .wrapping_mul(0x9E37_79B1)
             .rotate_left(11)
     };
-    let vertices = || (0..n as u32).into_par_iter().with_min_len(4096);
+    let vertices = || (0..n as u32).into_par_iter().with_min_len(512);
     let keys: Vec<u32> = vertices()
         .map(|v| {
             let list = graph.neighbors(v).iter();

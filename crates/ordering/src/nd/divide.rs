@@ -7,15 +7,15 @@ use rayon::prelude::*;
 use crate::mindeg::NONE;
 use crate::nd::buckets::Counted;
 use crate::nd::graph::Weighted;
+use crate::nd::growing::Growing;
 use crate::nd::options::THOROUGH;
 use crate::nd::random::mix;
 use crate::nd::split::split;
-use crate::nd::tree::Growing;
 use crate::nd::{Dissection, Space, TASK};
 
 impl Dissection<'_> {
     /// Bisects pieces until all have less than `options.piece` vertices on this level.
-    pub(crate) fn divide(&self, graph: &Weighted, tree: &mut Growing, seed: u64) {
+    pub(crate) fn divide(&self, graph: &Weighted, tree: &mut Growing) {
         let (mut pieces, bounds) = tree.large_pieces(self.options.piece.max(1));
         let mut place = Vec::new();
         if !bounds.is_empty() {
@@ -41,7 +41,7 @@ impl Dissection<'_> {
                         false => NONE,
                     }
                 });
-                let found = self.divide_piece(part, shared, t, list, seed, &mut space);
+                let found = self.divide_piece(part, shared, t, list, &mut space);
                 self.give_space(space);
                 found
             })
@@ -60,7 +60,6 @@ impl Dissection<'_> {
         tree: &Growing,
         t: u32,
         list: &mut [u32],
-        seed: u64,
         space: &mut Space,
     ) -> Vec<(u32, bool)> {
         if part.n() < self.options.piece || t as usize >= tree.limit {
@@ -68,7 +67,7 @@ impl Dissection<'_> {
             space.graphs.push(part);
             return Vec::new();
         }
-        let own_seed = mix(seed ^ u64::from(t));
+        let own_seed = mix(tree.seed ^ u64::from(t));
         let separation = space
             .bisector
             .bisect(&part, self.options, THOROUGH, own_seed);
@@ -87,15 +86,15 @@ impl Dissection<'_> {
         let (left_list, right_list) = list[..both].split_at_mut(count);
         let mut found = vec![(t, true)];
         if n < TASK {
-            found.extend(self.divide_piece(left, tree, 2 * t, left_list, seed, space));
-            found.extend(self.divide_piece(right, tree, 2 * t + 1, right_list, seed, space));
+            found.extend(self.divide_piece(left, tree, 2 * t, left_list, space));
+            found.extend(self.divide_piece(right, tree, 2 * t + 1, right_list, space));
             return found;
         }
         let (a, b) = rayon::join(
-            || self.divide_piece(left, tree, 2 * t, left_list, seed, space),
+            || self.divide_piece(left, tree, 2 * t, left_list, space),
             || {
                 let mut other = self.take_space();
-                let found = self.divide_piece(right, tree, 2 * t + 1, right_list, seed, &mut other);
+                let found = self.divide_piece(right, tree, 2 * t + 1, right_list, &mut other);
                 self.give_space(other);
                 found
             },

@@ -16,7 +16,7 @@ use crate::nd::levels::{best_level, may_be_thin};
 use crate::nd::random::mix;
 use crate::nd::restrict::restrict;
 use crate::nd::split::split;
-use crate::nd::tree::{PASSED, Tree};
+use crate::nd::tree::{PASSED, Tree, Tries};
 
 /// Pieces of so many times `options.piece` vertices are cut by finished separators, if they are thin or like a plane. With
 /// 30 there are 1 % more flops over 18 matrices, 10 % more on `qp_CONT_201`.
@@ -69,10 +69,11 @@ impl Dissection<'_> {
     ) -> Result<(), OrderingError> {
         let levels = levels.unwrap_or_else(|| self.hierarchy(&graph, seed));
         self.go_on()?;
-        if let Some(separation) = self.cut(&graph, &levels, tries, seed) {
+        let tries = self.tries(&graph, &levels, tries, seed);
+        if let Some(separation) = self.cut(&graph, &levels, &tries) {
             return self.halve(graph, levels, separation, list, seed);
         }
-        let tree = self.tree(&graph, levels, tries, seed);
+        let tree = self.tree(&graph, levels, &tries);
         self.go_on()?;
         let (arranged, bounds) = arrange(&tree);
         let place = places(&arranged, graph.n());
@@ -130,16 +131,16 @@ impl Dissection<'_> {
     }
 
     /// The separator with which a piece is cut before all others, refined to the end, if it is to be.
-    fn cut(&self, graph: &Weighted, levels: &[Level], tries: u32, seed: u64) -> Option<Separation> {
+    fn cut(&self, graph: &Weighted, levels: &[Level], tries: &Tries) -> Option<Separation> {
         if graph.n() < ALONE * self.options.piece {
             return None;
         }
         if !may_be_thin(graph) {
-            let (_, root) = self.root(graph, levels, tries, seed, is_like_a_plane)?;
+            let (_, root) = self.root(graph, levels, tries, is_like_a_plane)?;
             return self.options.is_worth(&root.weight).then_some(root);
         }
         let (root, level) = rayon::join(
-            || self.root(graph, levels, tries, seed, |_, _| true),
+            || self.root(graph, levels, tries, |_, _| true),
             || best_level(graph, levels, self.options),
         );
         let (level_cost, level) = level?;

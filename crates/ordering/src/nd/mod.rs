@@ -18,6 +18,7 @@ mod compress;
 mod divide;
 mod given;
 mod graph;
+mod growing;
 mod heap;
 mod large;
 mod leaf;
@@ -181,6 +182,7 @@ struct Space {
     local: Vec<u32>,
     list: Vec<u32>,
     moved: Vec<u32>,
+    sides: Vec<u8>,
 }
 
 struct Dissection<'a> {

@@ -14,7 +14,7 @@ use crate::graph::Lower;
 use crate::nd::graph::concatenated;
 
 /// Columns that one thread takes at a time.
-const CHUNK: usize = 4096;
+const CHUNK: usize = 1024;
 
 /// Merging is worth it where at most this share of the vertices is left.
 const WORTH: f64 = 0.9;

@@ -15,10 +15,11 @@ use rayon::prelude::*;
 
 use crate::mindeg::NONE;
 use crate::nd::bisect::{Level, Separation};
-use crate::nd::board::{LabelWeight, SEPARATOR, TreeNode};
-use crate::nd::buckets::{Counted, values};
+use crate::nd::board::{Board, MarkedSides, TreeNode, side_of};
+use crate::nd::buckets::values;
 use crate::nd::coarsen::Coarsener;
 use crate::nd::graph::Weighted;
+use crate::nd::growing::Growing;
 use crate::nd::options::{COARSE, FINE};
 use crate::nd::predict::predicted_flops;
 use crate::nd::random::mix;
@@ -35,6 +36,10 @@ const SPARE: usize = 64;
 /// come below this is coarsened anew, on every level.
 pub(crate) const PASSED: usize = 50_000;
 
+/// To refine a separator with one of so many vertices, or more, the sides of all are written down first, a byte each: where a vertex
+/// stands is asked some hundred times for each vertex of the separator, and a byte is found sooner than told from a node.
+const COPIED: usize = 200;
+
 /// A dissection tree: node 1 is the root, node `t` has the children `2t` and `2t + 1`.
 pub(crate) struct Tree {
     /// Node whose separator or piece each vertex belongs to.
@@ -43,21 +48,10 @@ pub(crate) struct Tree {
     pub(crate) divided: Vec<bool>,
 }
 
-/// The tree on the way up.
-pub(crate) struct Growing {
-    /// Node of each vertex of the current level.
-    pub(crate) labels: Vec<AtomicU32>,
-    /// Weight of the vertices of each node.
-    pub(crate) label_weights: Vec<LabelWeight>,
-    /// Numbers that the refinement keeps for vertices of the current level.
-    slots: Vec<AtomicU32>,
-    /// Vertices of the finest level.
-    finest: usize,
-    pub(crate) divided: Vec<bool>,
-    /// Pieces in which no good separator was found.
-    pub(crate) closed: Vec<bool>,
-    /// Only nodes below this number are divided; the last row of the tree has no children.
-    pub(crate) limit: usize,
+/// Trees to choose from, with one separator each, on the coarsest level. The first separator alone and the whole tree both begin with it.
+pub(crate) struct Tries {
+    first: Growing,
+    others: Vec<Growing>,
 }
 
 /// A tree on a level on which trees are compared.
@@ -83,27 +77,40 @@ pub(crate) fn at_level<'a>(graph: &'a Weighted, levels: &'a [Level], at: usize) 
 }
 
 impl Dissection<'_> {
+    /// The first separators of `tries` trees, on the coarsest of the `levels` of `graph`.
+    pub(crate) fn tries(&self, graph: &Weighted, levels: &[Level], tries: u32, seed: u64) -> Tries {
+        let coarsest = at_level(graph, levels, levels.len());
+        let begun = |k: u32| {
+            let seed = match k {
+                0 => seed,
+                _ => mix(seed ^ mix(u64::from(k))),
+            };
+            let mut tree = Growing::new(coarsest, graph.n(), seed);
+            self.divide(coarsest, &mut tree);
+            tree
+        };
+        let others = (1..tries).into_par_iter().map(begun);
+        let (first, others) = rayon::join(|| begun(0), || others.collect());
+        Tries { first, others }
+    }
+
     /// Divides `graph`, whose coarser versions are `levels`, into pieces of less than `options.piece`
-    /// vertices, where it can; the best of `tries` trees.
-    pub(crate) fn tree(
-        &self,
-        graph: &Weighted,
-        mut levels: Vec<Level>,
-        tries: u32,
-        seed: u64,
-    ) -> Tree {
+    /// vertices, where it can; the best of the `tries`.
+    pub(crate) fn tree(&self, graph: &Weighted, mut levels: Vec<Level>, tries: &Tries) -> Tree {
         let pieces = graph
             .n()
             .div_ceil(self.options.piece.max(1))
             .next_power_of_two();
         let nodes = NODES.min(SPARE * pieces);
-        let start = self.start(graph, &levels, nodes, tries, seed, |level, tree| {
+        let start = self.start(graph, &levels, tries, nodes, |level, tree| {
             predicted_flops(level, &tree.labels, &tree.divided)
         });
         let Start { at, mut tree, .. } = start;
+        // Whichever it was: what follows does not go by the number of the try.
+        tree.seed = tries.first.seed;
         for at in (0..at).rev() {
             levels.truncate(at + 1);
-            self.raise(graph, &levels, at, &mut tree, seed);
+            self.raise(graph, &levels, at, &mut tree);
         }
         tree.divided.truncate(tree.nodes());
         Tree {
@@ -144,54 +151,48 @@ impl Dissection<'_> {
         }
     }
 
-    /// The first separator alone, the best of `tries`, refined up to `graph`, and its cost; none where its cost and
+    /// The first separator of the best of the `tries` alone, refined up to `graph`, and its cost; none where its cost and
     /// the graph on the level where trials are compared are not as `wanted`.
     pub(crate) fn root(
         &self,
         graph: &Weighted,
         levels: &[Level],
-        tries: u32,
-        seed: u64,
+        tries: &Tries,
         wanted: impl Fn(f64, &Weighted) -> bool,
     ) -> Option<(f64, Separation)> {
         let cost = |level: &Weighted, tree: &Growing| self.root_cost(level, tree);
-        let start = self.start(graph, levels, 4, tries, seed, cost);
+        let start = self.start(graph, levels, tries, 4, cost);
         let mut tree = start.tree;
         if !tree.divided[1] || !wanted(start.cost, at_level(graph, levels, start.at)) {
             return None;
         }
         for at in (0..start.at).rev() {
-            self.raise(graph, levels, at, &mut tree, seed);
+            self.raise(graph, levels, at, &mut tree);
         }
         Some((self.root_cost(graph, &tree), tree.into_separation()))
     }
 
-    /// Trees of nodes below `nodes` grown up to a level of few vertices, so that several cost little; the best.
+    /// The `tries` grown to nodes below `nodes` and up to a level of few vertices, so that several cost little; the best.
     fn start(
         &self,
         graph: &Weighted,
         levels: &[Level],
+        tries: &Tries,
         nodes: usize,
-        tries: u32,
-        seed: u64,
         cost: impl Fn(&Weighted, &Growing) -> f64 + Sync,
     ) -> Start {
         let at = small_level(graph, levels);
-        let grown = |k: u32| {
-            let seed = match k {
-                0 => seed,
-                _ => mix(seed ^ mix(u64::from(k))),
-            };
-            let coarsest = at_level(graph, levels, levels.len());
-            let mut tree = Growing::new(coarsest, graph.n(), nodes);
+        let grown = |tree: &Growing| {
+            let mut tree = tree.with_nodes(nodes);
             for at in (at..=levels.len()).rev() {
-                self.raise(graph, levels, at, &mut tree, seed);
+                self.raise(graph, levels, at, &mut tree);
             }
             let cost = cost(at_level(graph, levels, at), &tree);
             Start { at, cost, tree }
         };
-        let others = (1..tries).into_par_iter().map(grown);
-        let (first, others) = rayon::join(|| grown(0), || others.collect::<Vec<Start>>());
+        let others = tries.others.par_iter().map(grown);
+        let (first, others) =
+            rayon::join(|| grown(&tries.first), || others.collect::<Vec<Start>>());
         let better = |a: Start, b: Start| if b.cost < a.cost { b } else { a };
         others.into_iter().fold(first, better)
     }
@@ -203,7 +204,7 @@ impl Dissection<'_> {
 
     /// Takes the tree from `levels[at]` (from nowhere: the end of `levels`) to the level above it in
     /// size, refines its separators there and divides its pieces.
-    fn raise(&self, graph: &Weighted, levels: &[Level], at: usize, tree: &mut Growing, seed: u64) {
+    fn raise(&self, graph: &Weighted, levels: &[Level], at: usize, tree: &mut Growing) {
         let fine = at_level(graph, levels, at);
         if let Some(level) = levels.get(at) {
             tree.labels = (level.map.par_iter())
@@ -216,7 +217,7 @@ impl Dissection<'_> {
             }
         }
         if !self.is_stopped() {
-            self.divide(fine, tree, seed);
+            self.divide(fine, tree);
         }
     }
 
@@ -269,97 +270,47 @@ impl Dissection<'_> {
         let own = tree.label_weights[t as usize].get();
         let mut weight = [tree.weight_below(2 * t), tree.weight_below(2 * t + 1), own];
         let goal = self.options.goal(weight.iter().sum());
+        let mut node = TreeNode {
+            weights: &graph.weights,
+            labels: &tree.labels,
+            slots: &tree.slots,
+            label_weights: &tree.label_weights,
+            node: t,
+        };
+        let small = 4 * graph.n() < tree.finest;
+        let patience = if small { COARSE } else { FINE };
+        let refiner = &mut space.bisector.refiner;
+        if graph.n() > COPIED * separator.len() {
+            let mut task = Task {
+                graph,
+                board: node,
+                separator: &mut separator,
+                weight: &mut weight,
+                goal,
+            };
+            refiner.settle(&mut task);
+            return refiner.refine(&mut task, patience);
+        }
+        space.sides.clear();
+        let labels = tree.labels.iter();
+        (space.sides).extend(labels.map(|label| side_of(label.load(Relaxed), t)));
         let mut task = Task {
             graph,
-            board: TreeNode {
-                weights: &graph.weights,
-                labels: &tree.labels,
+            board: MarkedSides {
+                side: &mut space.sides,
                 slots: &tree.slots,
-                label_weights: &tree.label_weights,
-                node: t,
             },
             separator: &mut separator,
             weight: &mut weight,
             goal,
         };
-        let refiner = &mut space.bisector.refiner;
         refiner.settle(&mut task);
-        let small = 4 * graph.n() < tree.finest;
-        let patience = if small { COARSE } else { FINE };
         refiner.refine(&mut task, patience);
-    }
-}
-
-impl Growing {
-    /// One piece: the coarsest graph; `n` is the number of vertices of the finest, nodes have numbers below `nodes`.
-    fn new(coarsest: &Weighted, n: usize, nodes: usize) -> Self {
-        let mut tree = Self {
-            labels: Vec::new(),
-            label_weights: Vec::new(),
-            slots: Vec::new(),
-            finest: n,
-            divided: vec![false; nodes],
-            closed: vec![false; nodes],
-            limit: nodes / 2,
-        };
-        tree.labels.resize_with(coarsest.n(), || AtomicU32::new(1));
-        tree.label_weights.resize_with(nodes, LabelWeight::default);
-        tree.label_weights[1].set(coarsest.total);
-        tree
-    }
-
-    /// The tree of one separator as a separation.
-    fn into_separation(self) -> Separation {
-        let sides = [SEPARATOR, SEPARATOR, 0, 1];
-        let labels = self.labels.par_iter().with_min_len(1 << 14);
-        let side: Vec<u8> = labels
-            .map(|label| sides[label.load(Relaxed) as usize & 3])
-            .collect();
-        let separator = (0..side.len() as u32).into_par_iter().with_min_len(1 << 14);
-        Separation {
-            separator: separator
-                .filter(|&v| side[v as usize] == SEPARATOR)
-                .collect(),
-            weight: [2, 3, 1].map(|t: usize| self.label_weights[t].get()),
-            side,
+        for &v in separator.iter().chain(&refiner.left) {
+            let side = space.sides[v as usize];
+            if side >= MarkedSides::MOVED {
+                node.put(v, side - MarkedSides::MOVED);
+            }
         }
-    }
-
-    /// Nodes beyond which no vertex has a label.
-    pub(crate) fn nodes(&self) -> usize {
-        let last = self.divided.iter().rposition(|&divided| divided);
-        2 * last.unwrap_or(0) + 2
-    }
-
-    /// Weight of the subtree of node `t`.
-    fn weight_below(&self, t: u32) -> u64 {
-        let own = self.label_weights[t as usize].get();
-        if !self.divided[t as usize] {
-            return own;
-        }
-        own + self.weight_below(2 * t) + self.weight_below(2 * t + 1)
-    }
-
-    /// The vertices of the separator of each node.
-    fn separators(&self) -> Vec<Mutex<Vec<u32>>> {
-        let labels = &self.labels;
-        let label = |v: usize| labels[v].load(Relaxed);
-        let counted = Counted::new(labels.len(), self.nodes(), label);
-        let totals = counted.totals();
-        let mut starts = vec![NONE; totals.len()];
-        let mut end = 0;
-        for (t, start) in starts.iter_mut().enumerate().filter(|s| self.divided[s.0]) {
-            *start = end;
-            end += totals[t];
-        }
-        let sorted = counted.sorted(starts, end as usize);
-        let mut rest = &sorted[..];
-        let lists = totals.iter().enumerate().map(|(t, &count)| {
-            let count = if self.divided[t] { count as usize } else { 0 };
-            let (own, after) = rest.split_at(count);
-            rest = after;
-            Mutex::new(own.to_vec())
-        });
-        lists.collect()
     }
 }
