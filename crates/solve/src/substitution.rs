@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use tamarack_dense::{Isa, PanelRef, backward_thin, forward_thin, rhs_stride};
+use tamarack_dense::{Isa, PanelRef, backward_thin, forward_thin, prefetch, rhs_stride};
 use tamarack_numeric::{Activity, FrontId, NumericFactor, Phase, Span, Team, Value};
 use tamarack_sparse::Scalar;
 use tamarack_symbolic::SymbolicFactor;
@@ -28,6 +28,10 @@ const TASK_COLUMNS: usize = 8;
 
 /// Rows that are brought into elimination order, or back, by one task.
 const COPY_ROWS: usize = 1 << 14;
+
+/// Rows ahead that scattered numbers are asked for: more than the processor looks ahead itself. Measured on a
+/// million rows: 128 to 2048 are alike, and take a third off the time without.
+const COPY_AHEAD: usize = 512;
 
 /// `x ← A⁻¹ x` for `nrhs` right-hand sides: `x` is `n × nrhs`, column-major, user order. It may be
 /// in another precision than the factor.
@@ -120,7 +124,7 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// Permutes the user's columns into the workspace; columns that only fill vectors are zero.
     ///
     /// One column is read in the order of elimination, because scattered reads wait less than
-    /// scattered writes; several are read row by row, a line of each at a time.
+    /// scattered writes, and can be asked for; several are read row by row, a line of each at a time.
     fn bring_in<X: Scalar>(&self, user: Shared<X>) {
         let (n, stride, nrhs, x) = (self.plan.n, self.stride, self.nrhs, Shared(self.x));
         let permutation = self.symbolic.permutation();
@@ -132,6 +136,9 @@ impl<'a, T: Value> Sweep<'a, T> {
             let user_of_elim = permutation.user_of_elim();
             return self.for_rows(|rows| {
                 for (e, &u) in rows.clone().zip(&user_of_elim[rows]) {
+                    if let Some(&next) = user_of_elim.get(e + COPY_AHEAD) {
+                        prefetch(user.at(next as usize));
+                    }
                     // SAFETY: x has n rows, and parts have different ones.
                     unsafe { *x.at(e) = number(u as usize) };
                 }
@@ -161,6 +168,9 @@ impl<'a, T: Value> Sweep<'a, T> {
         if stride == 1 {
             return self.for_rows(|rows| {
                 for (u, &e) in rows.clone().zip(&elim_of_user[rows]) {
+                    if let Some(&next) = elim_of_user.get(u + COPY_AHEAD) {
+                        prefetch(x.at(next as usize));
+                    }
                     // SAFETY: as in `bring_in`.
                     unsafe { *user.at(u) = X::from_f64(Scalar::to_f64(*x.at(e as usize))) };
                 }
