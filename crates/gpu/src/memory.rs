@@ -92,7 +92,7 @@ enum Owner {
     /// The buffer itself, in its context.
     Itself(Arc<Context>),
     /// The slab that it stands in.
-    Slab { _kept: Arc<Slab> },
+    Slab(Arc<Slab>),
 }
 
 impl<T> fmt::Debug for DeviceBuffer<T> {
@@ -157,7 +157,7 @@ impl Gpu {
     pub fn alloc_list<T: Element>(&self, len: usize) -> Result<DeviceBuffer<T>, GpuError> {
         match self.slabs().take(self, len)? {
             Some(piece) => {
-                let (owner, ptr) = (Owner::Slab { _kept: piece.slab }, piece.ptr);
+                let (owner, ptr) = (Owner::Slab(piece.slab), piece.ptr);
                 Ok(DeviceBuffer { owner, ptr, len })
             }
             None => self.alloc(len),
@@ -165,7 +165,38 @@ impl Gpu {
     }
 }
 
+impl Gpu {
+    /// As [`alloc`](Self::alloc), of memory that may be [lent](DeviceBuffer::lend).
+    ///
+    /// # Errors
+    /// As [`alloc`](Self::alloc).
+    pub fn alloc_shared<T: Element>(&self, len: usize) -> Result<DeviceBuffer<T>, GpuError> {
+        let whole = self.alloc::<u8>(len.saturating_mul(size_of::<T>()))?;
+        let ptr = DevicePtr::from_address(whole.ptr.address());
+        let owner = Owner::Slab(Slab::whole(whole));
+        Ok(DeviceBuffer { owner, ptr, len })
+    }
+}
+
 impl<T> DeviceBuffer<T> {
+    /// `len` elements of any type that begin `start` bytes behind the first of these, as a buffer of its own: the same memory, which
+    /// lives as long as one of both does. That they are not in use for different things at a time is the caller's business.
+    ///
+    /// `None` for memory that is not shared ([`Gpu::alloc_shared`]), a place that is not aligned to 256 bytes, or a part that ends too late.
+    #[must_use]
+    pub fn lend<U: Element>(&self, start: usize, len: usize) -> Option<DeviceBuffer<U>> {
+        let Owner::Slab(slab) = &self.owner else {
+            return None;
+        };
+        let address = self.ptr.address.checked_add(start as u64)?;
+        let end = len.checked_mul(size_of::<U>())?.checked_add(start)?;
+        if !address.is_multiple_of(256) || end > self.len.checked_mul(size_of::<T>())? {
+            return None;
+        }
+        let (owner, ptr) = (Owner::Slab(slab.clone()), DevicePtr::from_address(address));
+        Some(DeviceBuffer { owner, ptr, len })
+    }
+
     /// The address of the first element, for kernel arguments.
     #[must_use]
     pub fn ptr(&self) -> DevicePtr<T> {

@@ -24,6 +24,12 @@ pub(crate) struct Slab {
 pub(crate) struct Slabs(Mutex<Weak<Slab>>);
 
 impl Slab {
+    /// All of a buffer, of which nothing is handed out.
+    pub fn whole(buffer: DeviceBuffer<u8>) -> Arc<Self> {
+        let used = AtomicU64::new(buffer.len() as u64);
+        Arc::new(Self { buffer, used })
+    }
+
     /// The address of a piece, if there is room.
     fn take(&self, bytes: u64) -> Option<DevicePtr<u8>> {
         let (order, total) = (Ordering::Relaxed, self.buffer.len() as u64);

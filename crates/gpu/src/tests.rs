@@ -126,3 +126,26 @@ fn a_cached_program_that_the_driver_refuses_is_compiled_again() {
     assert!(module.kernel("selftest_axpy").is_ok());
     assert_ne!(store.get(&key, version).unwrap().code, older.code);
 }
+
+#[test]
+fn shared_memory_is_lent_and_lives_as_long_as_what_was_lent() {
+    let Some(gpu) = crate::testing::gpu() else {
+        return;
+    };
+    let stream = gpu.stream().unwrap();
+    let mut whole = gpu.alloc_shared::<f32>(1000).unwrap();
+    stream.fill_bytes(&mut whole, 0).unwrap();
+    let mut part = whole.lend::<u64>(512, 100).unwrap();
+    let numbers: Vec<u64> = (1..=100).collect();
+    stream.upload(&numbers, &mut part).unwrap();
+    let all = stream.to_host(&whole).unwrap();
+    assert!(all[..128].iter().all(|&x| x == 0.0) && all[328..].iter().all(|&x| x == 0.0));
+    assert_eq!(all[128].to_bits(), 1);
+    assert!(whole.lend::<u8>(0, 4000).is_some() && whole.lend::<u8>(0, 4001).is_none());
+    assert!(whole.lend::<u8>(256, 3745).is_none() && whole.lend::<u64>(256, usize::MAX).is_none());
+    assert!(whole.lend::<u8>(8, 8).is_none(), "not aligned");
+    let again = part.lend::<u8>(256, 8).unwrap();
+    assert!(gpu.alloc::<u8>(512).unwrap().lend::<u8>(0, 1).is_none());
+    drop((whole, part));
+    assert_eq!(stream.to_host(&again).unwrap(), 33_u64.to_le_bytes());
+}

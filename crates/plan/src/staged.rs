@@ -175,6 +175,43 @@ impl StagedPlan {
         parent.is_some_and(|p| self.stage[p] == self.stage[s])
     }
 
+    /// Where the panels of stage `k` stand, one behind the other, in numbers.
+    pub fn panels(&self, k: usize) -> std::ops::Range<u64> {
+        let start = |k: usize| match self.stage_ptr.get(k) {
+            Some(&first) if k < self.stages() => self.panel[self.fronts[first as usize] as usize],
+            _ => self.factor_len,
+        };
+        start(k)..start(k + 1)
+    }
+
+    /// Runs of stages whose panels may be written when the first of them begins: no update matrix stands in their room from then on.
+    /// Together they are all stages. Cost: linear in the supernodes.
+    pub fn fills(&self) -> Vec<std::ops::Range<usize>> {
+        // free[k]: where the first update matrix stands that is added to a parent of stage k or later
+        let mut free = vec![u64::MAX; self.stages() + 1];
+        for s in (0..self.symbolic.supernodes()).filter(|&s| self.symbolic.nupd(s) > 0) {
+            if let Some(parent) = self.symbolic.parent(s) {
+                let own = &mut free[self.stage[parent] as usize];
+                *own = self.update[s].min(*own);
+            }
+        }
+        for k in (0..self.stages()).rev() {
+            free[k] = free[k].min(free[k + 1]);
+        }
+        let (mut fills, mut first) = (Vec::new(), 0);
+        while first < self.stages() {
+            let behind = first + 1;
+            let fits = |&k: &usize| self.panels(k).end <= free[first];
+            let end = (behind..self.stages())
+                .take_while(fits)
+                .last()
+                .map_or(behind, |k| k + 1);
+            fills.push(first..end);
+            first = end;
+        }
+        fills
+    }
+
     /// Where the panel of supernode `s` begins, in numbers.
     pub fn panel_start(&self, s: usize) -> u64 {
         self.panel[s]

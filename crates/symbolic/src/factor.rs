@@ -148,6 +148,11 @@ impl SymbolicFactor {
         &self.rows[self.row_ptr[s] as usize..self.row_ptr[s + 1] as usize]
     }
 
+    /// [`rows`](Self::rows) of all supernodes, one behind the other.
+    pub fn all_rows(&self) -> &[u32] {
+        &self.rows
+    }
+
     /// Where each of [`rows(s)`](Self::rows) stands in the parent's front; length `nupd(s)`.
     #[inline]
     pub fn relative(&self, s: usize) -> &[u32] {

@@ -7,8 +7,9 @@
 use std::process::ExitCode;
 
 use tamarack_gpu::dense::{
-    Entries, Front, FrontShape, Fronts, Placed, Product, Products, SmallFronts, Step, Tile,
+    Front, FrontShape, Fronts, Placed, Product, Products, SmallFronts, Step, Tile,
 };
+use tamarack_gpu::primitives::Copies;
 use tamarack_gpu::{DeviceBuffer, GpuError, Stream};
 use tamarack_gpu_benches::nvidia::{Batch, Number, Nvidia};
 use tamarack_gpu_benches::{Case, Suite};
@@ -208,19 +209,29 @@ fn strengthen<T: Number>(
     arena: &mut DeviceBuffer<T>,
     fronts: &[Front],
 ) -> Result<(), GpuError> {
-    let (gpu, stream) = (suite.gpu(), suite.stream());
-    let (mut to, mut from) = (Vec::new(), Vec::new());
+    let mut places = Vec::new();
     for front in fronts {
         let shape = FrontShape::of::<T>(front.pivots, front.updates)?;
         let panel = Placed::packed(front.panel, shape.panel_height);
-        to.extend((0..front.pivots).map(|j| panel.index(j, j)));
-        from.resize(to.len(), 0);
+        places.extend((0..front.pivots).map(|j| panel.index(j, j)));
     }
-    let heavy = fronts
-        .first()
-        .map_or(1.0, |f| 2.0 * f64::from(f.pivots + f.updates));
-    let values = stream.to_device(gpu, &[T::from_f64(heavy)])?;
-    Entries::<T>::new(gpu, &to, &from)?.launch(stream, arena, &values)
+    let heavy = fronts.first().map_or(0, |f| f.pivots + f.updates);
+    set(suite, arena, places, 2.0 * f64::from(heavy))
+}
+
+/// Writes `value` to some places, below 2^32, of an arena.
+fn set<T: Number>(
+    suite: &Suite,
+    arena: &mut DeviceBuffer<T>,
+    places: impl IntoIterator<Item = u64>,
+    value: f64,
+) -> Result<(), GpuError> {
+    let (gpu, stream) = (suite.gpu(), suite.stream());
+    let places: Vec<u32> = places.into_iter().map(|place| place as u32).collect();
+    let values = stream.to_device(gpu, &vec![T::from_f64(value); places.len()])?;
+    let places = stream.to_device(gpu, &places)?;
+    Copies::new(gpu)?.scatter(stream, &places, &values, arena)?;
+    stream.synchronize() // the lists go
 }
 
 /// Times `work` after a copy of `source` into `arena`, and the copy alone.
@@ -288,10 +299,8 @@ fn cholesky<T: Number>(
     }
     let Some(peer) = peer else { return Ok(()) };
     let mut source = random::<T>(suite, u64::from(n) * u64::from(n))?;
-    let values = stream.to_device(&gpu, &[T::from_f64(2.0 * f64::from(n))])?;
-    let to: Vec<u64> = (0..u64::from(n)).map(|i| i * (u64::from(n) + 1)).collect();
-    let entries = Entries::<T>::new(&gpu, &to, &vec![0; to.len()])?;
-    entries.launch(suite.stream(), &mut source, &values)?;
+    let diagonal = (0..u64::from(n)).map(|i| i * (u64::from(n) + 1));
+    set(suite, &mut source, diagonal, 2.0 * f64::from(n))?;
     let mut square = gpu.alloc(source.len())?;
     let work = peer.potrf_work(n)?;
     let case = case("cuSOLVER").peer();
@@ -366,12 +375,10 @@ fn small<T: Number>(
     let Some(peer) = peer else { return Ok(()) };
     let square = u64::from(order * order);
     let mut source = random::<T>(suite, square * u64::from(count))?;
-    let values = stream.to_device(&gpu, &[T::from_f64(2.0 * half)])?;
     let diagonal =
         |i: u64| (0..u64::from(order)).map(move |j| i * square + j * (u64::from(order) + 1));
-    let to: Vec<u64> = (0..u64::from(count)).flat_map(diagonal).collect();
-    let entries = Entries::<T>::new(&gpu, &to, &vec![0; to.len()])?;
-    entries.launch(suite.stream(), &mut source, &values)?;
+    let diagonals = (0..u64::from(count)).flat_map(diagonal);
+    set(suite, &mut source, diagonals, 2.0 * half)?;
     let mut squares = gpu.alloc(source.len())?;
     let batch = Batch::new(&gpu, &stream, order, &squares)?;
     let case = case("POTRF + TRSM + GEMM, batched").peer();

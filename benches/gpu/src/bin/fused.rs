@@ -1,16 +1,17 @@
-//! Small fronts: assembly, entries and factorization in one go, beside the same in three launches.
+//! Small fronts: assembly and factorization in one go, beside the same in two launches; entries of the matrix come before in both.
 //!
 //! Fronts as they stand near the leaves of an assembly tree: half as many fronts have two children each with update
-//! matrices as large as theirs lets them be. Bytes: every value and child read once, every panel and update matrix
+//! matrices as large as theirs lets them be. Bytes: every child read once, every panel and update matrix
 //! written once, halves of symmetric matrices only. `subtrees` has the same fronts as items of seven.
 
 use std::process::ExitCode;
 
 use tamarack_gpu::dense::{
-    Assembly, Child, Entries, Front, FrontEntry, FrontShape, FusedFront, FusedFronts, Parent,
-    Placed, SmallFronts,
+    Assembly, Child, Entries, EntryFront, EntryMap, Front, FrontShape, FusedFront, FusedFronts,
+    Parent, SmallFronts,
 };
-use tamarack_gpu::{GpuError, Stream};
+use tamarack_gpu::spmv::HalfPattern;
+use tamarack_gpu::{DeviceBuffer, Gpu, GpuError, Stream};
 use tamarack_gpu_benches::{Case, Suite};
 
 fn main() -> ExitCode {
@@ -59,8 +60,8 @@ struct Level {
     rows: [Vec<u32>; 2],
     /// Where the two children of every front stand.
     children: Vec<[u64; 2]>,
-    entries: Vec<Vec<FrontEntry>>,
-    values: Vec<f64>,
+    /// Elements of all panels, which stand first, and of the arena.
+    panels: u64,
     len: u64,
     bytes: f64,
 }
@@ -76,12 +77,12 @@ impl Level {
             (order - child..order).collect(),
         ];
         let update_len = FrontShape::new(0, child)?.update_len;
-        let each = own.panel_len + own.update_len + 2 * update_len;
-        let (mut fronts, mut children, mut entries) = (Vec::new(), Vec::new(), Vec::new());
-        let mut values = Vec::new();
+        let panels = panels_len(pivots, updates, count)?;
+        let each = own.update_len + 2 * update_len;
+        let (mut fronts, mut children) = (Vec::new(), Vec::new());
         for n in 0..count {
-            let panel = u64::from(n) * each;
-            let update = panel + own.panel_len;
+            let panel = u64::from(n) * own.panel_len;
+            let update = panels + u64::from(n) * each;
             let first = update + own.update_len;
             children.push([first, first + update_len]);
             fronts.push(Front {
@@ -92,18 +93,16 @@ impl Level {
                 inverse: 0,
                 fresh: false,
             });
-            entries.push(few_entries(pivots, order, &mut values));
         }
         let half = |n: u32| f64::from(n) * f64::from(n + 1) / 2.0;
-        let numbers = half(order) + 2.0 * half(child) + 4.0 * f64::from(pivots);
+        let numbers = half(order) + 2.0 * half(child);
         Ok(Self {
             size: format!("{count} of {pivots}+{updates}"),
             fronts,
             rows,
             children,
-            entries,
-            values,
-            len: u64::from(count) * each,
+            panels,
+            len: panels + u64::from(count) * each,
             bytes: 8.0 * f64::from(count) * numbers,
         })
     }
@@ -116,19 +115,20 @@ impl Level {
         let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
         let case = |by: &str| Case::new(problem, &self.size, by).bytes(self.bytes);
         let mut arena = stream.to_device(&gpu, &numbers(self.len as usize))?;
-        let values = stream.to_device(&gpu, &self.values)?;
+        let (mut entries, values) = matrix(&gpu, &stream, &self.fronts)?;
         let children: Vec<[Child<'_>; 2]> = self.children.iter().map(|&c| self.pair(c)).collect();
         let items: Vec<_> = (0..self.fronts.len())
             .map(|n| FusedFront {
                 front: self.fronts[n],
                 children: &children[n],
-                entries: &self.entries[n],
             })
             .collect();
         let lengths = vec![1; items.len()];
         let mut fused = FusedFronts::new(&gpu, &stream, &items, &lengths)?;
-        suite.time(case("FusedFronts"), |s| {
-            fused.launch(s, &mut arena, &values)
+        let panels = self.panels as usize;
+        suite.time(case("Entries, FusedFronts"), |s| {
+            entries.launch(s, arena.view_mut().split_at(panels)?.0, &values)?;
+            fused.launch(s, &mut arena)
         })?;
         if !fused.bad_pivots(&stream)?.is_empty() {
             eprintln!("{}: bad pivots", self.size);
@@ -143,13 +143,14 @@ impl Level {
             });
         }
         let assembly = Assembly::new(&gpu, &stream, &parents)?;
-        let (to, from) = self.places()?;
-        let entries = Entries::new(&gpu, &to, &from)?;
         let mut small = SmallFronts::new(&gpu, &stream, &self.fronts)?;
-        suite.time(case("Assembly, Entries, SmallFronts"), |s| {
+        suite.time(case("Entries, Assembly, SmallFronts"), |s| {
+            entries.launch(s, arena.view_mut().split_at(panels)?.0, &values)?;
             assembly.launch(s, &mut arena)?;
-            entries.launch(s, &mut arena, &values)?;
             small.launch(s, &mut arena)
+        })?;
+        suite.time(case("Entries alone"), |s| {
+            entries.launch(s, arena.view_mut().split_at(panels)?.0, &values)
         })?;
         suite.time(case("Assembly alone"), |s| assembly.launch(s, &mut arena))?;
         Ok(())
@@ -185,38 +186,65 @@ impl Level {
         };
         [child(0), child(1)]
     }
-
-    fn places(&self) -> Result<(Vec<u64>, Vec<u32>), GpuError> {
-        let (mut to, mut from) = (Vec::new(), Vec::new());
-        for (front, entries) in self.fronts.iter().zip(&self.entries) {
-            let own = FrontShape::new(front.pivots, front.updates)?;
-            let panel = Placed::packed(front.panel, own.panel_height);
-            for entry in entries {
-                let row = u32::from(entry.row);
-                let below = row.checked_sub(front.pivots);
-                let row = below.map_or(row, |r| own.first_update + r);
-                to.push(panel.index(row, entry.column.into()));
-                from.push(entry.value);
-            }
-        }
-        Ok((to, from))
-    }
 }
 
-/// A heavy diagonal, and three more in each column.
-fn few_entries(pivots: u32, order: u32, values: &mut Vec<f64>) -> Vec<FrontEntry> {
-    let mut entries = Vec::new();
-    for column in 0..pivots {
-        for row in (column..order).step_by(5).take(4) {
-            entries.push(FrontEntry {
-                row: row as u16, // small fronts
-                column: column as u16,
-                value: values.len() as u32, // some millions
+/// Elements of the panels of `count` fronts, and of one that has the rows below all of them for pivots.
+fn panels_len(pivots: u32, updates: u32, count: u32) -> Result<u64, GpuError> {
+    let own = FrontShape::new(pivots, updates)?.panel_len;
+    Ok(u64::from(count) * own + FrontShape::new(updates, 0)?.panel_len)
+}
+
+/// A matrix with a heavy diagonal and up to three more entries in each column, of which these fronts of one size are the leaves: all have
+/// the same rows below. Panels stand one behind the other.
+fn matrix(
+    gpu: &Gpu,
+    stream: &Stream,
+    fronts: &[Front],
+) -> Result<(Entries, DeviceBuffer<f64>), GpuError> {
+    let Front {
+        pivots, updates, ..
+    } = fronts[0];
+    let border = fronts.len() as u32 * pivots; // some millions
+    let n = border + updates;
+    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+    for j in 0..n {
+        let (first, last) = (j / pivots * pivots, pivots + updates);
+        let own = if j < border { j - first } else { last - 1 };
+        for row in (own..last).step_by(5).take(4) {
+            let diagonal = row == own;
+            indices.push(match row.checked_sub(pivots) {
+                _ if diagonal => j,
+                Some(below) => border + below,
+                None => first + row,
             });
-            values.push(if row == column { 500.0 } else { -1.0 });
+            values.push(if diagonal { 500.0 } else { -1.0 });
         }
+        starts.push(indices.len() as u64);
     }
-    entries
+    let half = HalfPattern::new(gpu, stream, &starts, &indices)?;
+    let position: Vec<u32> = (0..n).collect();
+    let entry_front = |column, pivots, updates, panel| EntryFront {
+        column,
+        pivots,
+        updates,
+        rows: 0,
+        panel,
+    };
+    let own = FrontShape::new(pivots, updates)?.panel_len;
+    let leaves = (0..).zip(fronts);
+    let leaves = leaves.map(|(f, front)| entry_front(f * pivots, pivots, updates, front.panel));
+    let root = entry_front(border, updates, 0, fronts.len() as u64 * own);
+    let all = leaves.chain([root]);
+    let map = EntryMap {
+        pattern: &half,
+        starts: &starts,
+        position: &position,
+        order: &position,
+        rows: &position[border as usize..],
+        early: panels_len(pivots, updates, fronts.len() as u32)?,
+    };
+    let entries = Entries::new(gpu, stream, &map, all)?;
+    Ok((entries, stream.to_device(gpu, &values)?))
 }
 
 /// Numbers in 0..1, the same in every run.
@@ -240,22 +268,20 @@ fn subtrees(suite: &mut Suite, most: u32, count: u32) -> Result<(), GpuError> {
     let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
     let pivots = most / 2;
     let (own, updates) = (FrontShape::new(pivots, pivots)?, pivots);
-    let each = own.panel_len + own.update_len;
+    let panels = panels_len(pivots, pivots, 7 * count)?;
     let relative: Vec<u32> = (0..updates).map(|r| 2 * r).collect();
-    let (mut values, mut entries, mut fronts, mut places) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for n in 0..7 * count {
-        let panel = u64::from(n) * each;
-        places.push(panel + own.panel_len);
+    let (mut fronts, mut places) = (Vec::new(), Vec::new());
+    for n in (0..7 * count).map(u64::from) {
+        let update = panels + n * own.update_len;
+        places.push(update);
         fronts.push(Front {
             pivots,
             updates,
-            panel,
-            update: panel + own.panel_len,
+            panel: n * own.panel_len,
+            update,
             inverse: 0,
             fresh: false,
         });
-        entries.push(few_entries(pivots, most, &mut values));
     }
     let child = |n: usize| Child {
         update: places[n],
@@ -276,19 +302,24 @@ fn subtrees(suite: &mut Suite, most: u32, count: u32) -> Result<(), GpuError> {
         } else {
             &[]
         },
-        entries: &entries[n],
     };
     let half = |n: u32| f64::from(n) * f64::from(n + 1) / 2.0;
-    let numbers_each = half(most) + 6.0 / 7.0 * half(updates) + 4.0 * f64::from(pivots);
+    let numbers_each = half(most) + 6.0 / 7.0 * half(updates);
     let bytes = 8.0 * 7.0 * f64::from(count) * numbers_each;
     let size = format!("{count} x 7 of {pivots}+{updates}");
     let case = |by: &str| Case::new(problem, &size, by).bytes(bytes);
-    let mut arena = gpu.alloc((u64::from(7 * count) * each) as usize)?;
-    let device = stream.to_device(&gpu, &values)?;
+    let mut arena = gpu.alloc((panels + u64::from(7 * count) * own.update_len) as usize)?;
+    let (mut entries, values) = matrix(&gpu, &stream, &fronts)?;
+    let mut enter = |s: &Stream, arena: &mut DeviceBuffer<f64>| {
+        entries.launch(s, arena.view_mut().split_at(panels as usize)?.0, &values)
+    };
     let all: Vec<_> = (0..fronts.len()).map(item).collect();
     let lengths = vec![7; count as usize];
     let mut whole = FusedFronts::new(&gpu, &stream, &all, &lengths)?;
-    suite.time(case("one launch"), |s| whole.launch(s, &mut arena, &device))?;
+    suite.time(case("entries, one launch"), |s| {
+        enter(s, &mut arena)?;
+        whole.launch(s, &mut arena)
+    })?;
     if !whole.bad_pivots(&stream)?.is_empty() {
         eprintln!("{size}: bad pivots");
     }
@@ -300,9 +331,10 @@ fn subtrees(suite: &mut Suite, most: u32, count: u32) -> Result<(), GpuError> {
         FusedFronts::new(&gpu, &stream, &own, &vec![1; own.len()])
     };
     let mut stages = [stage(&[0, 1, 3, 4])?, stage(&[2, 5])?, stage(&[6])?];
-    suite.time(case("three launches"), |s: &Stream| {
+    suite.time(case("entries, three launches"), |s: &Stream| {
+        enter(s, &mut arena)?;
         let mut all = stages.iter_mut();
-        all.try_for_each(|stage| stage.launch(s, &mut arena, &device))
+        all.try_for_each(|stage| stage.launch(s, &mut arena))
     })?;
     Ok(())
 }

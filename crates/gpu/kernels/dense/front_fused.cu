@@ -5,8 +5,8 @@
 // Grid:   one block for each item of the list: fronts that it makes one after the other, so that a front may read
 //         what the block wrote for those before it. Threads: the order of the largest, rounded up to 32.
 // Shared: order x (lines of 128 bytes + 32 bytes).
-// Needs:  nothing of panels and update matrices: they are written, not added to.
-// Order:  entries of the matrix, then children in the order of the list, each entry at most once by each; bits repeat.
+// Needs:  the entries of the matrix in the panels; nothing of update matrices: they are written, not added to.
+// Order:  what stands in the panel, then children in the order of the list, each entry at most once by each; bits repeat.
 // Ref:    Duff, Reid 1983; the 8 x 8 steps are those of eliminate.cuh.
 #include "dense/copy.cuh"
 #include "dense/eliminate.cuh"
@@ -26,10 +26,9 @@ struct __align__(8) Item {
 };
 
 // `pivots` columns of the identity behind the pivots make them whole blocks of 8; so in shared memory.
-struct __align__(16) Fused {
+struct __align__(8) Fused {
     u64 panel, update; // where they stand
     u32 first_child, children;
-    u32 first_entry, entries;
     u32 status; // number of this front's status
     u16 pivots, updates;
     u16 panel_rows, first_update, update_rows;
@@ -41,16 +40,6 @@ struct __align__(16) Child {
     u32 relative; // where its rows in the parent begin: numbers of rows in shared memory, as bytes, ascending
     u16 order, height;
 };
-
-struct __align__(8) Entry {
-    u32 from;  // number of the value
-    u32 place; // in shared memory
-};
-
-// Starts the copy of a number to shared memory.
-template <class R> __device__ __forceinline__ void copy_number(R *to, const R *from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared_address(to)), "l"(from), "n"(sizeof(R)) : "memory");
-}
 
 // Waits for all threads; a block of one warp has no others.
 template <u32 LANES> __device__ __forceinline__ void sync() {
@@ -212,6 +201,22 @@ template <class R> __device__ __forceinline__ void clear(R *s, u32 count) {
     for (u32 e = threadIdx.x; e < count / Number<R>::GRAIN; e += blockDim.x) ((int4 *)s)[e] = {0, 0, 0, 0};
 }
 
+// Starts the copy of the panel to shared memory: 16 bytes a thread, what lies behind its rows is left alone there.
+template <class R> __device__ __forceinline__ void read_panel(R *s, u32 pitch, const R *arena, const Fused &f, u32 top) {
+    constexpr u32 GRAIN = Number<R>::GRAIN;
+    const u32 wide = f.order <= 8 * GRAIN ? 8 : f.order <= 16 * GRAIN ? 16 : 32, column = threadIdx.x / wide, columns = blockDim.x / wide;
+    for (u32 i = threadIdx.x % wide * GRAIN; i < f.order; i += GRAIN * wide) {
+        const u32 end = i < top ? f.pivots : top + f.updates; // of these rows' part
+        if (i >= end) continue;
+        const u32 bytes = smaller(16u, (end - i) * (u32)sizeof(R)), stride = columns * f.panel_rows;
+        const R *from = arena + f.panel + column * f.panel_rows + (i < top ? i : f.first_update + i - top);
+        u32 to = shared_address(s + column * pitch + i);
+#pragma unroll 4
+        for (u32 j = column; j < smaller((u32)f.pivots, i + GRAIN); j += columns, to += columns * pitch * sizeof(R), from += stride) copy16(to, from, bytes);
+    }
+    commit_copies();
+}
+
 template <class R> __device__ __forceinline__ void write_panel(const R *s, u32 pitch, R *arena, const Fused &f, u32 top) {
     const u32 wide = f.order <= 16 ? 8 : f.order <= 32 ? 16 : 32, column = threadIdx.x / wide, columns = blockDim.x / wide;
     for (u32 i = threadIdx.x % wide * 2; i < f.order; i += 2 * wide) {
@@ -255,7 +260,7 @@ template <class R> __device__ __forceinline__ void write_update(const R *s, u32 
 }
 
 template <class R, u32 LANES, u32 PASSES>
-__device__ __forceinline__ void fused(R *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const R *values, Status *status) {
+__device__ __forceinline__ void fused(R *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, Status *status) {
     extern __shared__ f64 dynamic[];
     R *s = (R *)dynamic;
     const Item item = items[blockIdx.x];
@@ -266,21 +271,13 @@ __device__ __forceinline__ void fused(R *arena, const Item *items, const Fused *
             order = f.order, pitch = eliminate_pitch<R>(order), top = ceil_div((u32)f.pivots, 8u) * 8;
             // All that is read begins here, before anything waits.
             Children list(children + f.first_child, f.children);
-            u32 e = threadIdx.x;
-            Entry entry = {};
-            if (e < f.entries) entry = entries[f.first_entry + e];
             sync<LANES>(); // the front before has been written
             clear(s, order * pitch);
             Columns<R, LANES, PASSES> columns;
             if (list.left > 0) columns.load(arena, relative, list.present(), 0);
             sync<LANES>();
-            while (e < f.entries) {
-                copy_number(s + entry.place, values + entry.from);
-                e += blockDim.x;
-                if (e < f.entries) entry = entries[f.first_entry + e];
-            }
+            read_panel(s, pitch, arena, f, top);
             if (threadIdx.x < top - f.pivots) s[(f.pivots + threadIdx.x) * (pitch + 1)] = 1;
-            commit_copies();
             wait_copies<0>();
             sync<LANES>();
             add_children(s, pitch, arena, relative, list, columns);
@@ -294,41 +291,41 @@ __device__ __forceinline__ void fused(R *arena, const Item *items, const Fused *
 
 // Orders up to 16 and 32: one warp. Up to 64, up to 128: as many threads as rows.
 extern "C" __global__ void __launch_bounds__(32, BLOCKS_OF_32)
-dense_front_fused_16_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f64 *values, Status *status) {
-    fused<f64, 8, 1>(arena, items, fronts, children, relative, entries, values, status);
+dense_front_fused_16_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, Status *status) {
+    fused<f64, 8, 1>(arena, items, fronts, children, relative, status);
 }
 
 extern "C" __global__ void __launch_bounds__(32, BLOCKS_OF_32)
-dense_front_fused_32_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f64 *values, Status *status) {
-    fused<f64, 16, 1>(arena, items, fronts, children, relative, entries, values, status);
+dense_front_fused_32_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, Status *status) {
+    fused<f64, 16, 1>(arena, items, fronts, children, relative, status);
 }
 
 extern "C" __global__ void __launch_bounds__(64, BLOCKS_OF_64)
-dense_front_fused_64_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f64 *values, Status *status) {
-    fused<f64, 32, 1>(arena, items, fronts, children, relative, entries, values, status);
+dense_front_fused_64_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, Status *status) {
+    fused<f64, 32, 1>(arena, items, fronts, children, relative, status);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3)
-dense_front_fused_128_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f64 *values, Status *status) {
-    fused<f64, 32, 2>(arena, items, fronts, children, relative, entries, values, status);
+dense_front_fused_128_f64(f64 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, Status *status) {
+    fused<f64, 32, 2>(arena, items, fronts, children, relative, status);
 }
 
 extern "C" __global__ void __launch_bounds__(32, BLOCKS_OF_32)
-dense_front_fused_16_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f32 *values, Status *status) {
-    fused<f32, 8, 1>(arena, items, fronts, children, relative, entries, values, status);
+dense_front_fused_16_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, Status *status) {
+    fused<f32, 8, 1>(arena, items, fronts, children, relative, status);
 }
 
 extern "C" __global__ void __launch_bounds__(32, BLOCKS_OF_32)
-dense_front_fused_32_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f32 *values, Status *status) {
-    fused<f32, 16, 1>(arena, items, fronts, children, relative, entries, values, status);
+dense_front_fused_32_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, Status *status) {
+    fused<f32, 16, 1>(arena, items, fronts, children, relative, status);
 }
 
 extern "C" __global__ void __launch_bounds__(64, BLOCKS_OF_64)
-dense_front_fused_64_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f32 *values, Status *status) {
-    fused<f32, 32, 1>(arena, items, fronts, children, relative, entries, values, status);
+dense_front_fused_64_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, Status *status) {
+    fused<f32, 32, 1>(arena, items, fronts, children, relative, status);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3)
-dense_front_fused_128_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, const Entry *entries, const f32 *values, Status *status) {
-    fused<f32, 32, 2>(arena, items, fronts, children, relative, entries, values, status);
+dense_front_fused_128_f32(f32 *arena, const Item *items, const Fused *fronts, const Child *children, const u8 *relative, Status *status) {
+    fused<f32, 32, 2>(arena, items, fronts, children, relative, status);
 }

@@ -229,7 +229,7 @@ __device__ __forceinline__ void gather(Accumulators<R, T> &acc, const R *arena, 
     const bool diagonal = row == column;
     for (const Part *part = lists.parts + lists.first[tile], *end = lists.parts + lists.first[tile + 1]; part != end; part++) {
         const Part p = *part;
-        const Layout layout = {p.height, NB};
+        const Layout layout = {p.height(), NB};
         const R *update = arena + p.update;
         u32 at[S::ROWS][2]; // the child's rows
 #pragma unroll
@@ -245,7 +245,7 @@ __device__ __forceinline__ void gather(Accumulators<R, T> &acc, const R *arena, 
 #pragma unroll
             for (u32 k = 0; k < 2; k++) {
                 const u32 j = j0 + 8 * n + k;
-                const R *from = update + layout.at(p.first_row, p.first_column + before(p.columns, j));
+                const R *from = update + layout.at(p.first_row(), p.first_column() + before(p.columns, j));
                 R v[S::ROWS][2];
 #pragma unroll
                 for (int m = 0; m < S::ROWS; m++) {

@@ -5,12 +5,14 @@
 #define SIDE 64u
 
 // What one child gives to one tile.
-struct Part {
-    u64 update;                  // where its update matrix stands
-    u64 rows, columns;           // bit k: it has row, column k of the tile
-    u32 first_row, first_column; // the child's first of those
-    u32 height;                  // stored height of its update matrix
-    u32 unused;
+struct __align__(16) Part {
+    u64 update;        // where its update matrix stands
+    u64 rows, columns; // bit k: it has row, column k of the tile
+    u64 numbers;       // 21 bits each: the child's first of those rows, of those columns, stored height of its update matrix
+
+    __device__ __forceinline__ u32 first_row() const { return numbers & 0x1fffff; }
+    __device__ __forceinline__ u32 first_column() const { return numbers >> 21 & 0x1fffff; }
+    __device__ __forceinline__ u32 height() const { return numbers >> 42; }
 };
 
 __device__ __forceinline__ bool has(u64 mask, u32 k) { return mask >> k & 1; }

@@ -1,14 +1,13 @@
-// The values of a matrix on their way into a factor in single precision, and vectors on theirs.
+// The scaling of a matrix for a factor in single precision, and vectors on their way through it.
 //
-// Shapes: A: lower half by columns, starts of length n + 1, rows and values of length starts[n], the diagonal entry first
+// Shapes: A: lower half by columns, starts of length n + 1, values of length starts[n], the diagonal entry first
 //         in each column; scale: n powers of two, the diagonal of D; vectors of n numbers.
-// Grid:   any; threads, or groups of LANES threads for a column, go on with a stride.
+// Grid:   any; threads go on with a stride.
 // Order:  no sums.
 // Ref:    van der Sluis 1969: a diagonal of ones is near the best scaling of a positive definite matrix.
 #include "common.cuh"
 
 #define THREADS 256u
-#define LANES 8u
 
 // The power of two next to 1 / sqrt(|a|); 1 where a is zero, infinite or NaN.
 __device__ __forceinline__ f64 scale_of(f64 a) {
@@ -22,17 +21,6 @@ __device__ __forceinline__ f64 scale_of(f64 a) {
 extern "C" __global__ void __launch_bounds__(THREADS)
 scale_diagonal(const u32 *starts, const f64 *values, f64 *scale, u32 n) {
     for (u32 j = blockIdx.x * THREADS + threadIdx.x; j < n; j += gridDim.x * THREADS) scale[j] = scale_of(values[starts[j]]);
-}
-
-// to <- the values of D A D, rounded.
-extern "C" __global__ void __launch_bounds__(THREADS)
-scale_values(const u32 *starts, const u32 *rows, const f64 *values, const f64 *scale, f32 *to, u32 n) {
-    const u32 lane = threadIdx.x % LANES;
-    for (u32 j = (blockIdx.x * THREADS + threadIdx.x) / LANES; j < n; j += gridDim.x * THREADS / LANES) {
-        const f64 d = scale[j];
-        const u32 end = starts[j + 1];
-        for (u64 k = (u64)starts[j] + lane; k < end; k += LANES) to[k] = (f32)(values[k] * d * scale[rows[k]]);
-    }
 }
 
 // x <- D x

@@ -1,10 +1,11 @@
 //! Assembly of fronts: children's update matrices (extend-add); kernels in `dense/assemble.cu`.
 //!
-//! A parent is written tile by tile: a tile gathers, child by child in the order of the list, the rectangle
+//! A parent is summed up tile by tile: a tile gathers, child by child in the order of the list, the rectangle
 //! that each gives it (Duff, Reid 1983). Which children give a tile something, and where its rows are in theirs, is
-//! found here, once: two masks of 64 bits for each tile and child. So nothing needs to be cleared before, nothing is
-//! added by atomics, and bits repeat. Cost: every child is read once, every parent written once; 40 bytes of lists
-//! for each rectangle.
+//! found here, once: two masks of 64 bits for each tile and child. Tiles of the panel are added to what stands there, the
+//! [entries](super::Entries) of the matrix; tiles of the update matrix are written, so that it needs not be cleared before. Nothing is
+//! added by atomics, and bits repeat. Cost: every child is read once, a panel read and written where children give it something, an
+//! update matrix written once; 24 bytes of lists for each tile, 32 for each rectangle.
 
 use std::marker::PhantomData;
 
@@ -25,7 +26,7 @@ pub struct Child<'a> {
     pub relative: &'a [u32],
 }
 
-/// A front to be assembled; its update matrix is written unless it is `fresh`.
+/// A front to be assembled: its panel is added to, its update matrix is written unless it is `fresh`.
 #[derive(Debug, Clone, Copy)]
 pub struct Parent<'a> {
     /// The front.
@@ -61,10 +62,10 @@ struct TileData {
     lead: u32,
     first_part: u32,
     parts: u32,
-    diagonal: u32,
-    rows: u16,
-    columns: u16,
-    unused: u32,
+    rows: u8,
+    columns: u8,
+    diagonal: u8,
+    adds: u8,
 }
 
 /// Laid out as the kernel's `Part`: what a child gives to a tile.
@@ -74,11 +75,12 @@ pub(super) struct PartData {
     update: u64,
     rows: u64,
     columns: u64,
-    first_row: u32,
-    first_column: u32,
-    height: u32,
-    unused: u32,
+    /// First row, first column and stored height of the child, [`BITS`] each.
+    numbers: u64,
 }
+
+/// Bits of a number of rows in the kernel's `Part`.
+const BITS: u32 = 21;
 
 // SAFETY: numbers without padding.
 unsafe impl crate::Element for TileData {}
@@ -195,10 +197,10 @@ impl Cut {
             lead: matrix.height - j / BLOCK * BLOCK,
             first_part: 0,
             parts: 0,
-            diagonal: u32::from(row == column),
-            rows: rows as u16, // at most SIDE, both
-            columns: columns as u16,
-            unused: 0,
+            rows: rows as u8, // at most SIDE, both
+            columns: columns as u8,
+            diagonal: u8::from(row == column),
+            adds: u8::from(column < self.pivots),
         }
     }
 }
@@ -223,6 +225,10 @@ impl Lists {
         let height = FrontShape::of::<T>(0, order)?.update_height;
         let placed = Placed::packed(child.update, height);
         let end = placed.check::<T>("update matrix of a child", order, order)?;
+        if height >= 1 << BITS {
+            let most = (1 << BITS) - 1;
+            return Err(shape("rows of an update matrix", height.into(), most));
+        }
         self.needs = self.needs.max(end);
         self.segments.clear();
         for (first, &row) in (0..).zip(relative) {
@@ -245,10 +251,9 @@ impl Lists {
                     update: child.update,
                     rows: row.mask,
                     columns: column.mask,
-                    first_row: row.first,
-                    first_column: column.first,
-                    height,
-                    unused: 0,
+                    numbers: [height, column.first, row.first]
+                        .into_iter()
+                        .fold(0, |all, own| all << BITS | u64::from(own)), // none above the height
                 };
                 self.given.push((cut.number(row.tile, column.tile), part));
             }
@@ -275,7 +280,7 @@ impl Lists {
                 let first_part = number(self.parts.len())?;
                 if gathered && column >= cut.pivots {
                     self.firsts.push(first_part);
-                } else {
+                } else if column >= cut.pivots || !own.is_empty() {
                     self.tiles.push(TileData {
                         first_part,
                         parts: number(own.len())?,
@@ -326,7 +331,8 @@ impl<T: Real> Assembly<T> {
         &self.gathered
     }
 
-    /// Enqueues: every front of the list becomes the sum of its children, but for update matrices that others gather.
+    /// Enqueues: every front of the list becomes the sum of what stands in its panel and its children, but for update matrices that
+    /// others gather.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for an arena that ends before a front does; a failing driver call.

@@ -1,199 +1,411 @@
-//! Entries of A on their way into fronts; kernels in `dense/assemble.cu`.
+//! Entries of A on their way into panels; kernels in `dense/entries.cu`.
 //!
-//! Two lists say where each entry goes and which value it is: 4 bytes each where the places are near each other. They are as long
-//! as the matrix, so they are not gathered in host memory: a [`Source`] says them piece by piece, as they go up. Cost: 8 or 12
-//! bytes read, a value read and a place read and written for each entry.
+//! No list says where an entry goes: its row and column are in the pattern, their elimination numbers tell the front, and the row's
+//! place is found among the front's rows by bisection. Lists of places and numbers would take 8 to 12 bytes an entry, which for
+//! matrices of finite elements is as much as values and pattern do. Panels are filled before the first front is assembled, so that
+//! values are not needed any more; but for the last ones, in whose room update matrices stand until then. What those few get is kept
+//! apart. Cost: panels are written once; for each entry the pattern, the value and about `log₂` of the front's rows are read, mostly
+//! from the second-level cache.
 
-use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
-use super::assemble::PROGRAM;
-use super::{Real, shape};
+use super::{FrontShape, Placed, Real, shape};
+use crate::primitives::same;
+use crate::spmv::HalfPattern;
 use crate::{
-    Arg, DeviceBuffer, DeviceView, DeviceViewMut, Element, Gpu, GpuError, Kernel, Launch, Stream,
+    Arg, DeviceBuffer, DevicePtr, DeviceView, DeviceViewMut, Gpu, GpuError, Kernel, Launch,
+    Program, Stream,
 };
 
+const PROGRAM: Program = Program::at("dense/entries.cu");
 const THREADS: u32 = 256;
-/// Most blocks that add entries; each thread goes on with a stride.
-const MOST_BLOCKS: u64 = 1 << 16;
+/// Most blocks; each group of threads goes on with a stride.
+const MOST_BLOCKS: u64 = 1 << 14;
+/// Of no front.
+const NONE: u32 = u32::MAX;
 
-/// Entries that are to be added, as often as they are asked for.
-pub trait Source: Sync {
-    /// How many there are.
-    fn count(&self) -> usize;
-
-    /// Range of their places in the arena.
-    fn places(&self) -> Range<u64>;
-
-    /// Numbers of their values are below this.
-    fn values(&self) -> u32;
-
-    /// Gives the place and the number of the value of entries `range`, one after the other.
-    fn each(&self, range: Range<usize>, give: impl FnMut(u64, u32));
+/// What is known of the way of entries into panels, fronts apart.
+#[derive(Clone, Copy)]
+pub struct EntryMap<'a> {
+    /// The pattern on the device.
+    pub pattern: &'a Arc<HalfPattern>,
+    /// Starts of its lines, as it was made of.
+    pub starts: &'a [u64],
+    /// Elimination number of each unknown.
+    pub position: &'a [u32],
+    /// The unknown with each elimination number.
+    pub order: &'a [u32],
+    /// Elimination numbers of the rows below the pivots, ascending for each front.
+    pub rows: &'a [u32],
+    /// Panels that begin here or behind are filled by [`Entries::launch_late`].
+    pub early: u64,
 }
 
-/// Places and numbers that stand in host memory.
-struct Listed<'a> {
-    to: &'a [u64],
-    from: &'a [u32],
+/// A front that entries go into.
+#[derive(Debug, Clone, Copy)]
+pub struct EntryFront {
+    /// Elimination number of its first pivot.
+    pub column: u32,
+    /// How many pivots it has.
+    pub pivots: u32,
+    /// How many rows below them.
+    pub updates: u32,
+    /// Where those begin in the list of all rows.
+    pub rows: u64,
+    /// Where its panel stands: packed block columns of the height that [`FrontShape`] gives.
+    pub panel: u64,
 }
 
-impl Source for Listed<'_> {
-    fn count(&self) -> usize {
-        self.to.len()
-    }
-
-    fn places(&self) -> Range<u64> {
-        let first = self.to.iter().copied().min().unwrap_or(0);
-        let last = self.to.iter().copied().max();
-        first..last.map_or(first, |last| last.saturating_add(1))
-    }
-
-    fn values(&self) -> u32 {
-        let last = self.from.iter().copied().max();
-        last.map_or(0, |last| last.saturating_add(1))
-    }
-
-    fn each(&self, range: Range<usize>, mut give: impl FnMut(u64, u32)) {
-        let pairs = self.to[range.clone()].iter().zip(&self.from[range]);
-        pairs.for_each(|(&to, &from)| give(to, from));
-    }
+/// Laid out as the kernel's `EntryFront`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct FrontData {
+    panel: u64,
+    rows: u64,
+    column: u32,
+    pivots: u32,
+    updates: u32,
+    height: u32,
+    first_update: u32,
+    unused: u32,
 }
 
-/// Entries of a matrix of `T`, to be added to places of an arena.
+// SAFETY: numbers without padding.
+unsafe impl crate::Element for FrontData {}
+
+/// Laid out as the kernel's `Lines`.
+#[repr(C)]
+struct Lines {
+    starts: DevicePtr<u32>,
+    indices: DevicePtr<u32>,
+    position: DevicePtr<u32>,
+    front_of: DevicePtr<u32>,
+    fronts: DevicePtr<FrontData>,
+    rows: DevicePtr<u32>,
+    late: DevicePtr<u32>,
+    kept_starts: DevicePtr<u32>,
+    begin: u64,
+    end: u64,
+    count: u32,
+    lanes: u32,
+}
+
+// SAFETY: the layout of the kernels' parameter, without host pointers.
+unsafe impl Arg for Lines {}
+
+/// The way of the entries of matrices of one pattern into panels of `T`.
 pub struct Entries<T = f64> {
-    kernel: Kernel,
-    to: Places,
-    from: DeviceBuffer<u32>,
-    /// Elements that the arena and the values must have.
-    needs: [u64; 2],
-    of: PhantomData<fn() -> T>,
+    /// Of values in `T`, and in double precision.
+    own: Filling,
+    wide: Filling,
+    enter_kept: Kernel,
+    pattern: Arc<HalfPattern>,
+    position: DeviceBuffer<u32>,
+    front_of: DeviceBuffer<u32>,
+    fronts: DeviceBuffer<FrontData>,
+    rows: DeviceBuffer<u32>,
+    /// Panels that stand from here on are filled later.
+    early: u64,
+    /// Lines of their unknowns, in the order of the panels, which is kept here, and where each begins in `kept`.
+    late_panels: Vec<u64>,
+    late: DeviceBuffer<u32>,
+    kept_starts: DeviceBuffer<u32>,
+    kept: DeviceBuffer<T>,
+    /// Elements that panels take.
+    needs: u64,
 }
 
-/// Places of an arena, in 4 bytes each where they are near each other.
-enum Places {
-    /// Behind a first one.
-    Near(u64, DeviceBuffer<u32>),
-    Far(DeviceBuffer<u64>),
+/// Kernels that fill panels, and keep what is filled in later.
+struct Filling {
+    enter: Kernel,
+    keep: Kernel,
 }
 
 impl<T: Real> Entries<T> {
-    /// Uploads the list: entry `e` adds value number `from[e]` to place `to[e]`. No place may come twice: what is
-    /// computed is then undefined.
+    /// Checks and uploads. The pivots of `fronts` are all unknowns.
     ///
     /// # Errors
-    /// [`GpuError::Shape`] for lists of different lengths; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
-    pub fn new(gpu: &Gpu, to: &[u64], from: &[u32]) -> Result<Self, GpuError> {
-        if to.len() != from.len() {
-            let (to, from) = (to.len() as u64, from.len() as u64);
-            return Err(shape("lists of entries", to, from));
+    /// [`GpuError::Shape`] for numbers that are too large, columns of no front or of two, panels that cannot be addressed;
+    /// [`GpuError::OutOfMemory`]; as [`Gpu::load`].
+    pub fn new(
+        gpu: &Gpu,
+        stream: &Stream,
+        map: &EntryMap<'_>,
+        fronts: impl IntoIterator<Item = EntryFront>,
+    ) -> Result<Self, GpuError> {
+        let EntryMap {
+            pattern,
+            starts,
+            position,
+            order,
+            rows,
+            early,
+        } = *map;
+        let n = pattern.n();
+        same("starts of a symmetric matrix", starts.len(), n as usize + 1)?;
+        for numbers in [position, order] {
+            let wrong = numbers.iter().find(|&&k| k >= n);
+            if numbers.len() as u64 != u64::from(n) || wrong.is_some() {
+                let found = wrong.map_or(numbers.len() as u64, |&k| k.into());
+                return Err(shape("elimination numbers of a matrix", found, n.into()));
+            }
         }
-        Self::of(gpu, &Listed { to, from })
-    }
-
-    /// The same of entries that need not stand in memory, on several threads.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`] for a place or a number outside what the source says; otherwise as [`new`](Self::new).
-    pub fn of(gpu: &Gpu, source: &impl Source) -> Result<Self, GpuError> {
-        let places = source.places();
-        let near = places.end.saturating_sub(places.start) <= u64::from(u32::MAX);
-        Self::at(gpu, source, near)
-    }
-
-    /// The same, with 8 bytes for each place.
-    #[cfg(test)]
-    pub(super) fn far(gpu: &Gpu, to: &[u64], from: &[u32]) -> Result<Self, GpuError> {
-        Self::at(gpu, &Listed { to, from }, false)
-    }
-
-    fn at(gpu: &Gpu, source: &impl Source, near: bool) -> Result<Self, GpuError> {
-        let (places, values) = (source.places(), source.values());
-        let to = if near {
-            let place = |to: u64, _| (to - places.start) as u32; // below 2^32, as just seen
-            Places::Near(places.start, upload(gpu, source, place)?)
-        } else {
-            Places::Far(upload(gpu, source, |to, _| to)?)
+        let mut lists = Lists::of(position.len());
+        for front in fronts {
+            lists.add::<T>(&front, rows.len() as u64)?;
+        }
+        if let Some(column) = lists.front_of.iter().position(|&f| f == NONE) {
+            return Err(shape("column of no front", column as u64, n.into()));
+        }
+        let (late, kept_starts, late_panels) = lists.late(order, starts, early);
+        let module = gpu.load(&PROGRAM)?;
+        let filling = |of: &str| -> Result<Filling, GpuError> {
+            Ok(Filling {
+                enter: module.kernel(&format!("dense_enter_{of}_as_{}", T::NAME))?,
+                keep: module.kernel(&format!("dense_keep_{of}_as_{}", T::NAME))?,
+            })
         };
-        let near = if near { "near_" } else { "" };
-        let name = format!("dense_add_{near}entries_{}", T::NAME);
         Ok(Self {
-            kernel: gpu.load(&PROGRAM)?.kernel(&name)?,
-            to,
-            from: upload(gpu, source, |_, from| from)?,
-            needs: [places.end, values.into()],
-            of: PhantomData,
+            own: filling(T::NAME)?,
+            wide: filling("f64")?,
+            enter_kept: module.kernel(&format!("dense_enter_kept_{}", T::NAME))?,
+            pattern: Arc::clone(pattern),
+            position: stream.list(gpu, position)?,
+            front_of: stream.list(gpu, &lists.front_of)?,
+            fronts: stream.list(gpu, &lists.fronts)?,
+            rows: stream.list(gpu, rows)?,
+            early,
+            kept: gpu.alloc_list(kept_starts.last().map_or(0, |&end| end as usize))?,
+            late: stream.list(gpu, &late)?,
+            late_panels,
+            kept_starts: stream.list(gpu, &kept_starts)?,
+            needs: lists.needs,
         })
     }
 
-    /// Enqueues the additions.
+    /// The pattern that it was made for.
+    #[must_use]
+    pub fn pattern(&self) -> &Arc<HalfPattern> {
+        &self.pattern
+    }
+
+    /// Enqueues: the panels that are filled early become the entries of a matrix, and zeros elsewhere; what goes into the others is kept.
     ///
     /// # Errors
-    /// [`GpuError::Shape`] for an arena or values that end too early; a failing driver call.
+    /// [`GpuError::Shape`] for panels that end too early, or another number of values; a failing driver call.
     pub fn launch<'a, 'b>(
-        &self,
+        &mut self,
         stream: &Stream,
-        arena: impl Into<DeviceViewMut<'a, T>>,
+        panels: impl Into<DeviceViewMut<'a, T>>,
         values: impl Into<DeviceView<'b, T>>,
     ) -> Result<(), GpuError> {
-        let (arena, values) = (arena.into(), values.into());
+        let (panels, values) = (panels.into(), values.into());
+        self.check(&panels, values.len())?;
+        self.enter(stream, &self.own, panels, values.ptr(), None)
+    }
+
+    /// The same of `D A D` for values in double precision, rounded to `T`; `scale` is the diagonal of D, by unknowns.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch), and for a diagonal of another length.
+    pub fn launch_wide(
+        &mut self,
+        stream: &Stream,
+        panels: DeviceViewMut<'_, T>,
+        values: DeviceView<'_, f64>,
+        scale: Option<DeviceView<'_, f64>>,
+    ) -> Result<(), GpuError> {
+        let n = u64::from(self.pattern.n());
+        if let Some(scale) = scale.filter(|scale| scale.len() as u64 != n) {
+            return Err(shape("diagonal of a scaling", scale.len() as u64, n));
+        }
+        self.check(&panels, values.len())?;
+        self.enter(stream, &self.wide, panels, values.ptr(), scale)
+    }
+
+    /// Enqueues: the panels that begin at `range`, all of which are filled late, become the entries of the matrix of the last
+    /// [`launch`](Self::launch), and zeros elsewhere.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] for panels that end too early, or a range that begins too early; a failing driver call.
+    pub fn launch_late(
+        &self,
+        stream: &Stream,
+        mut panels: DeviceViewMut<'_, T>,
+        range: Range<u64>,
+    ) -> Result<(), GpuError> {
+        self.check(&panels, self.pattern.entries())?;
+        if range.start < self.early {
+            return Err(shape(
+                "panels that are filled late",
+                range.start,
+                self.early,
+            ));
+        }
+        stream.fill_bytes(
+            panels.slice_mut(range.start as usize..range.end as usize)?,
+            0,
+        )?;
+        // An entry stands in the line of its column's unknown or of one that is eliminated later.
+        let first = self
+            .late_panels
+            .partition_point(|&panel| panel < range.start);
+        let mut lines = self.lines((self.late.len() - first) as u32, range); // fewer than n
+        lines.late = lines.late.add(first as u64);
+        lines.kept_starts = lines.kept_starts.add(first as u64);
+        let launch = lines.launch();
+        // SAFETY: the arguments of the kernel; as in `enter`, and `kept` has what late lines do.
+        unsafe {
+            let arguments: [&dyn Arg; 3] = [&panels.ptr(), &lines, &self.kept.ptr()];
+            self.enter_kept.launch(stream, launch, &arguments)
+        }
+    }
+
+    /// An error for panels or values that are too few.
+    fn check(&self, panels: &DeviceViewMut<'_, T>, values: usize) -> Result<(), GpuError> {
         for (what, len, needs) in [
-            ("arena of entries", arena.len(), self.needs[0]),
-            ("values of entries", values.len(), self.needs[1]),
+            ("panels of a matrix", panels.len() as u64, self.needs),
+            (
+                "values of a matrix",
+                values as u64,
+                self.pattern.entries() as u64,
+            ),
         ] {
-            if (len as u64) < needs {
-                return Err(shape(what, needs, len as u64));
+            if len < needs {
+                return Err(shape(what, len, needs));
             }
         }
-        let count = self.from.len() as u64;
-        let blocks = count.div_ceil(THREADS.into()).min(MOST_BLOCKS) as u32;
-        let launch = Launch::new(blocks, THREADS);
-        let (from, values) = (self.from.ptr(), values.ptr());
-        // SAFETY: the arguments of the kernels; all places and numbers are within the arena and the values.
+        Ok(())
+    }
+
+    /// Of values in the type that `filling` takes.
+    fn enter<V>(
+        &self,
+        stream: &Stream,
+        filling: &Filling,
+        mut panels: DeviceViewMut<'_, T>,
+        values: DevicePtr<V>,
+        scale: Option<DeviceView<'_, f64>>,
+    ) -> Result<(), GpuError> {
+        let early = self.early.min(panels.len() as u64);
+        stream.fill_bytes(panels.slice_mut(..early as usize)?, 0)?;
+        let scale = scale.map_or(DevicePtr::from_address(0), |scale| scale.ptr());
+        let all = self.lines(self.pattern.n(), 0..self.early);
+        let late = self.lines(self.late.len() as u32, 0..0); // fewer than n
+        let (to_panels, to_kept) = (panels.ptr(), self.kept.ptr());
+        // SAFETY: the arguments of the kernels; elimination numbers and fronts of columns were checked, and with them all places that
+        // are found are in the panels; `scale` has a number for each unknown, or is null; `kept` has a place for each entry of
+        // the late lines.
         unsafe {
-            match &self.to {
-                Places::Near(first, to) => {
-                    let first = arena.ptr().add(*first);
-                    let arguments: [&dyn Arg; 5] = [&first, &to.ptr(), &from, &values, &count];
-                    self.kernel.launch(stream, launch, &arguments)
-                }
-                Places::Far(to) => {
-                    let arguments: [&dyn Arg; 5] =
-                        [&arena.ptr(), &to.ptr(), &from, &values, &count];
-                    self.kernel.launch(stream, launch, &arguments)
-                }
-            }
+            let arguments: [&dyn Arg; 4] = [&to_panels, &all, &values, &scale];
+            filling.enter.launch(stream, all.launch(), &arguments)?;
+            let arguments: [&dyn Arg; 4] = [&to_kept, &late, &values, &scale];
+            filling.keep.launch(stream, late.launch(), &arguments)
+        }
+    }
+
+    fn lines(&self, count: u32, panels: Range<u64>) -> Lines {
+        let (starts, indices) = self.pattern.lines();
+        Lines {
+            starts,
+            indices,
+            position: self.position.ptr(),
+            front_of: self.front_of.ptr(),
+            fronts: self.fronts.ptr(),
+            rows: self.rows.ptr(),
+            late: self.late.ptr(),
+            kept_starts: self.kept_starts.ptr(),
+            begin: panels.start,
+            end: panels.end,
+            count,
+            lanes: lanes(self.pattern.entries() as u64, self.pattern.n()),
         }
     }
 }
 
-/// One list of all entries on the device.
-fn upload<N: Element>(
-    gpu: &Gpu,
-    source: &impl Source,
-    number: impl Fn(u64, u32) -> N + Sync,
-) -> Result<DeviceBuffer<N>, GpuError> {
-    let (places, values) = (source.places(), source.values());
-    let mut list = gpu.alloc_list(source.count())?;
-    let outside = AtomicBool::new(false);
-    gpu.upload_with(&mut list, |start, part: &mut [N]| {
-        let range = start..start + part.len();
-        let (mut left, mut inside) = (part.iter_mut(), true);
-        source.each(range, |to, from| {
-            inside &= places.contains(&to) & (from < values);
-            match left.next() {
-                Some(of) if inside => *of = number(to, from),
-                _ => inside = false,
-            }
-        });
-        if !inside || left.next().is_some() {
-            outside.store(true, Ordering::Relaxed);
-        }
-    })?;
-    if outside.into_inner() {
-        let (count, end) = (source.count() as u64, places.end);
-        return Err(shape("entries of a source", count, end));
+impl Lines {
+    fn launch(&self) -> Launch {
+        let blocks = (u64::from(self.count) << self.lanes).div_ceil(THREADS.into());
+        Launch::new(blocks.min(MOST_BLOCKS) as u32, THREADS)
     }
-    Ok(list)
+}
+
+/// Binary logarithm of the threads that share a line.
+fn lanes(entries: u64, n: u32) -> u32 {
+    match entries / u64::from(n.max(1)) {
+        0..=2 => 1,
+        3..=6 => 2,
+        7..=24 => 3,
+        _ => 5,
+    }
+}
+
+/// What is gathered on the host before it is uploaded.
+struct Lists {
+    front_of: Vec<u32>,
+    fronts: Vec<FrontData>,
+    needs: u64,
+}
+
+impl Lists {
+    fn of(n: usize) -> Self {
+        Self {
+            front_of: vec![NONE; n],
+            fronts: Vec::new(),
+            needs: 0,
+        }
+    }
+
+    /// Adds a front; there are `rows` rows in the list of all.
+    fn add<T: Real>(&mut self, front: &EntryFront, rows: u64) -> Result<(), GpuError> {
+        let n = self.front_of.len() as u64;
+        let end = front.rows.saturating_add(front.updates.into());
+        if end > rows {
+            return Err(shape("rows of a front", end, rows));
+        }
+        let own = FrontShape::of::<T>(front.pivots, front.updates)?;
+        let panel = Placed::packed(front.panel, own.panel_height);
+        let end = panel.check::<T>("panel of a front", own.panel_height, front.pivots)?;
+        self.needs = self.needs.max(end);
+        let first = front.column as usize;
+        let columns = self
+            .front_of
+            .get_mut(first..first.saturating_add(front.pivots as usize))
+            .ok_or_else(|| shape("pivots of a front", front.column.into(), n))?;
+        if columns.iter().any(|&of| of != NONE) {
+            return Err(shape("column of two fronts", front.column.into(), n));
+        }
+        columns.fill(self.fronts.len() as u32); // each has a column, or is not asked for
+        self.fronts.push(FrontData {
+            panel: front.panel,
+            rows: front.rows,
+            column: front.column,
+            pivots: front.pivots,
+            updates: front.updates,
+            height: own.panel_height,
+            first_update: own.first_update,
+            unused: 0,
+        });
+        Ok(())
+    }
+
+    /// Lines of unknowns whose panels begin at `early` or behind, in the order of the panels; where each begins among the entries of all
+    /// of them, and at the end how many these are; its panel.
+    fn late(&self, order: &[u32], starts: &[u64], early: u64) -> (Vec<u32>, Vec<u32>, Vec<u64>) {
+        let mut late: Vec<&FrontData> = self.fronts.iter().filter(|f| f.panel >= early).collect();
+        late.sort_unstable_by_key(|front| front.panel);
+        let (mut lines, mut kept_starts, mut panels) = (Vec::new(), vec![0], Vec::new());
+        let mut entries = 0;
+        for front in late {
+            for &j in &order[front.column as usize..][..front.pivots as usize] {
+                let line = &starts[j as usize..][..2];
+                entries += (line[1] - line[0]) as u32; // below 2^32, as all entries are
+                lines.push(j);
+                kept_starts.push(entries);
+                panels.push(front.panel);
+            }
+        }
+        (lines, kept_starts, panels)
+    }
 }

@@ -1,16 +1,14 @@
-//! Small fronts in one go: assembly, entries and partial Cholesky in shared memory; kernel in
-//! `dense/front_fused.cu`.
+//! Small fronts in one go: assembly and partial Cholesky in shared memory; kernel in `dense/front_fused.cu`.
 //!
-//! A front is the sum of entries of the matrix and of its children's update matrices (extend-add; Duff, Reid 1983);
-//! its pivots are eliminated, its panel and its update matrix written: nothing is written twice, nothing read that
-//! need not be. One block of threads works off a *sequence* of fronts in order, so that whole subtrees are one item:
+//! A front is the sum of what stands in its panel, the [entries](super::Entries) of the matrix, and of its children's update matrices
+//! (extend-add; Duff, Reid 1983); its pivots are eliminated, its panel and its update matrix written. One block of threads works off a *sequence* of fronts in order, so that whole subtrees are one item:
 //! a front may have those before it in its sequence for children. Sequences of about the same order share a launch;
 //! the longest begin first. Bits repeat.
 //!
 //! # Use
 //! `FusedFronts::<T>::new(&gpu, &stream, &fronts, &lengths)`: the sequences stand one behind the other in
 //! `fronts: &[FusedFront]`, `lengths: &[u32]` says how many fronts each has (their sum is the length of the list; all
-//! ones where fronts are independent). Then `launch(&stream, &mut arena, &values)` as often as wanted; status as in the
+//! ones where fronts are independent). Then `launch(&stream, &mut arena)` as often as wanted; status as in the
 //! other lists, through [`Pivots`](super::Pivots), by the number of the front in `fronts`. A front fits if
 //! [`SmallFronts::padded_order`](super::SmallFronts::padded_order) is at most [`largest_order`](FusedFronts::largest_order).
 //! Different sequences of a list must not depend on each other; children that are in no sequence of the list must be
@@ -23,9 +21,7 @@ use std::marker::PhantomData;
 
 use super::front::bad_pivots;
 use super::{BadPivot, Child, Front, FrontShape, Placed, Real, SmallFronts, shape};
-use crate::{
-    DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream,
-};
+use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
 
 const PROGRAM: Program = Program::at("dense/front_fused.cu");
 /// Largest order, padded.
@@ -40,17 +36,6 @@ const CLASSES: [(u32, &str); 6] = [
     (MOST_ROWS, "128"),
 ];
 
-/// An entry of the matrix that belongs to a front.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FrontEntry {
-    /// Row of the front, at or below the column.
-    pub row: u16,
-    /// One of the front's pivot columns.
-    pub column: u16,
-    /// Number of its value.
-    pub value: u32,
-}
-
 /// A small front with all that goes into it.
 #[derive(Debug, Clone, Copy)]
 pub struct FusedFront<'a> {
@@ -58,8 +43,6 @@ pub struct FusedFront<'a> {
     pub front: Front,
     /// Its children, in the order in which they are added.
     pub children: &'a [Child<'a>],
-    /// Its entries, no place twice: they come before the children.
-    pub entries: &'a [FrontEntry],
 }
 
 /// Laid out as the kernel's `Item`.
@@ -78,8 +61,6 @@ struct FusedData {
     update: u64,
     first_child: u32,
     children: u32,
-    first_entry: u32,
-    entries: u32,
     status: u32,
     pivots: u16,
     updates: u16,
@@ -99,22 +80,12 @@ struct ChildData {
     height: u16,
 }
 
-/// Laid out as the kernel's `Entry`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct EntryData {
-    value: u32,
-    place: u32,
-}
-
 // SAFETY: numbers without padding.
 unsafe impl crate::Element for ItemData {}
 // SAFETY: numbers without padding.
 unsafe impl crate::Element for FusedData {}
 // SAFETY: numbers without padding.
 unsafe impl crate::Element for ChildData {}
-// SAFETY: numbers without padding.
-unsafe impl crate::Element for EntryData {}
 
 /// A list of sequences of small fronts of `T`, ready to be launched.
 pub struct FusedFronts<T = f64> {
@@ -124,10 +95,9 @@ pub struct FusedFronts<T = f64> {
     fronts: DeviceBuffer<FusedData>,
     children: DeviceBuffer<ChildData>,
     relative: DeviceBuffer<u8>,
-    entries: DeviceBuffer<EntryData>,
     pub(super) status: DeviceBuffer<[u64; 2]>,
-    /// Elements that the arena and the values must have.
-    needs: [u64; 2],
+    /// Elements that the arena must have.
+    needs: u64,
     of: PhantomData<fn() -> T>,
 }
 
@@ -137,8 +107,7 @@ struct Lists {
     fronts: Vec<FusedData>,
     children: Vec<ChildData>,
     relative: Vec<u8>,
-    entries: Vec<EntryData>,
-    needs: [u64; 2],
+    needs: u64,
 }
 
 /// A sequence: its largest order, about how long it takes, and its fronts.
@@ -173,7 +142,7 @@ impl Lists {
         let height = FrontShape::of::<T>(0, order)?.update_height;
         let placed = Placed::packed(child.update, height);
         let end = placed.check::<T>("update matrix of a child", order, order)?;
-        self.needs[0] = end.max(self.needs[0]);
+        self.needs = end.max(self.needs);
         self.children.push(ChildData {
             update: child.update,
             relative: number(self.relative.len())?,
@@ -210,37 +179,17 @@ impl Lists {
         }
         .data::<T>(0, 0)?
         .1;
-        self.needs[0] = fits.max(self.needs[0]);
-        let (first_child, first_entry) =
-            (number(self.children.len())?, number(self.entries.len())?);
+        self.needs = fits.max(self.needs);
+        let first_child = number(self.children.len())?;
         let top = pivots.next_multiple_of(8);
-        let pitch = pitch::<T>(order);
         for child in fused.children.iter().filter(|c| !c.relative.is_empty()) {
             self.add_child::<T>(child, front, top)?;
-        }
-        for entry in fused.entries {
-            let (row, column) = (u32::from(entry.row), u32::from(entry.column));
-            if row < column || column >= pivots || row >= pivots + updates {
-                return Err(shape("entry of a front", row.into(), column.into()));
-            }
-            let row = if row < pivots {
-                row
-            } else {
-                row - pivots + top
-            };
-            self.needs[1] = self.needs[1].max(u64::from(entry.value) + 1);
-            self.entries.push(EntryData {
-                value: entry.value,
-                place: column * pitch + row,
-            });
         }
         self.fronts.push(FusedData {
             panel: front.panel,
             update: front.update,
             first_child,
             children: number(self.children.len() - first_child as usize)?,
-            first_entry,
-            entries: number(fused.entries.len())?,
             status: number(self.fronts.len())?,
             // at most MOST_ROWS, all of them
             pivots: pivots as u16,
@@ -269,8 +218,6 @@ impl Lists {
         self.children.reserve(children().count());
         let pairs = children().map(|child| child.relative.len().next_multiple_of(2));
         self.relative.reserve(pairs.sum());
-        self.entries
-            .reserve(fronts.iter().map(|front| front.entries.len()).sum());
         let (mut sequences, mut rest) = (Vec::with_capacity(lengths.len()), fronts);
         for &count in lengths {
             let (own, others) = rest.split_at(count as usize);
@@ -316,8 +263,7 @@ impl<T: Real> FusedFronts<T> {
     /// Checks and uploads the list: `lengths` fronts form a sequence each.
     ///
     /// # Errors
-    /// [`GpuError::Shape`] for a front that is too large, relative indices that do not ascend within it, entries outside
-    /// its pivot columns, lengths that do not add up; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
+    /// [`GpuError::Shape`] for a front that is too large, relative indices that do not ascend within it, lengths that do not add up; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
     pub fn new(
         gpu: &Gpu,
         stream: &Stream,
@@ -349,7 +295,6 @@ impl<T: Real> FusedFronts<T> {
             fronts: stream.list(gpu, &lists.fronts)?,
             children: stream.list(gpu, &lists.children)?,
             relative: stream.list(gpu, &lists.relative)?,
-            entries: stream.list(gpu, &lists.entries)?,
             status,
             needs: lists.needs,
             of: PhantomData,
@@ -359,26 +304,20 @@ impl<T: Real> FusedFronts<T> {
     /// Enqueues assembly and partial factorization of all fronts of the list: one launch for each class of orders.
     ///
     /// # Errors
-    /// [`GpuError::Shape`] for an arena that ends before a front does, or too few values; a failing driver call.
-    pub fn launch<'a, 'b>(
+    /// [`GpuError::Shape`] for an arena that ends before a front does; a failing driver call.
+    pub fn launch<'a>(
         &mut self,
         stream: &Stream,
         arena: impl Into<DeviceViewMut<'a, T>>,
-        values: impl Into<DeviceView<'b, T>>,
     ) -> Result<(), GpuError> {
-        let (arena, values) = (arena.into(), values.into());
-        for (what, len, needs) in [
-            ("arena of fronts", arena.len(), self.needs[0]),
-            ("values of entries", values.len(), self.needs[1]),
-        ] {
-            if (len as u64) < needs {
-                return Err(shape(what, needs, len as u64));
-            }
+        let arena = arena.into();
+        if (arena.len() as u64) < self.needs {
+            return Err(shape("arena of fronts", self.needs, arena.len() as u64));
         }
         for (kernel, launch, at) in &self.launches {
-            // SAFETY: the arguments of the kernel; items name fronts of the list, fronts their children and entries; all
+            // SAFETY: the arguments of the kernel; items name fronts of the list, fronts their children; all
             // fronts and update matrices end within the arena and fit into the shared memory and the threads of
-            // their launch; relative indices and places are within the front; `status` has a place for each.
+            // their launch; relative indices are within the front; `status` has a place for each.
             unsafe {
                 kernel.launch(
                     stream,
@@ -389,8 +328,6 @@ impl<T: Real> FusedFronts<T> {
                         &self.fronts.ptr(),
                         &self.children.ptr(),
                         &self.relative.ptr(),
-                        &self.entries.ptr(),
-                        &values.ptr(),
                         &self.status.ptr(),
                     ],
                 )?;

@@ -11,10 +11,10 @@
 //! | [`Products`] | `C ← βC ± A Bᵀ`; SYRK into packed block columns |
 //! | [`Fronts`] | partial Cholesky of fronts of any size, all in one launch |
 //! | [`SmallFronts`] | partial Cholesky of fronts that fit into shared memory, one block each |
-//! | [`FusedFronts`] | small fronts, and sequences of them, from entries and children to panel and update matrix |
+//! | [`FusedFronts`] | small fronts, and sequences of them, with the sums of their children |
 //! | [`SmallSolves`], [`PanelSolves`] | forward and backward substitution with the panels of fronts |
-//! | [`Assembly`] | fronts from the update matrices of their children: extend-add |
-//! | [`Entries`] | entries of a sparse matrix, added to their places |
+//! | [`Assembly`] | the update matrices of children, added up in their parents: extend-add |
+//! | [`Entries`] | entries of a sparse matrix, on their way into the panels of fronts |
 //! | [`FirstBadPivot`] | the first bad pivot of several lists of fronts |
 //!
 //! Bits repeat: every entry is accumulated by one thread in a fixed order, whatever the schedule.
@@ -34,9 +34,9 @@ mod status;
 mod tests;
 
 pub use assemble::{Assembly, Child, Gathered, Parent};
-pub use entries::{Entries, Source};
+pub use entries::{Entries, EntryFront, EntryMap};
 pub use front::{BadPivot, Front, FrontShape, Fronts};
-pub use fused::{FrontEntry, FusedFront, FusedFronts};
+pub use fused::{FusedFront, FusedFronts};
 pub use layout::{BLOCK, Placed, grain};
 pub use order::Tile;
 pub use product::{Product, Products, Step};

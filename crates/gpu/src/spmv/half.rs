@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::primitives::{same, too_long};
 use crate::{Arg, DeviceBuffer, DevicePtr, DeviceView, Gpu, GpuError, Stream};
 
-/// Most entries of the whole matrix and rows together.
+/// Most entries of a half, and of the whole matrix and rows together where rows are read.
 const LIMIT: u64 = (1 << 32) - (1 << 16);
 
 /// The pattern of a symmetric matrix on the device: line `j` has the entries `indices[starts[j]..starts[j + 1]]`, and each entry off the
@@ -23,8 +23,8 @@ impl HalfPattern {
     /// Checks and uploads.
     ///
     /// # Errors
-    /// [`GpuError::Shape`] where starts do not ascend from 0 to the number of entries, an index is too large, or entries of the whole
-    /// matrix and rows pass 2^32 - 2^16; [`GpuError::OutOfMemory`].
+    /// [`GpuError::Shape`] where starts do not ascend from 0 to the number of entries, an index is too large, or entries or
+    /// rows pass 2^32 - 2^16; [`GpuError::OutOfMemory`].
     pub fn new(
         gpu: &Gpu,
         stream: &Stream,
@@ -41,9 +41,9 @@ impl HalfPattern {
             return Err(too_long(what, pair[0], pair[1]));
         }
         let n = starts.len() as u64 - 1;
-        if 2 * entries + n > LIMIT {
+        if entries.max(n) > LIMIT {
             let what = "rows and entries of a symmetric matrix";
-            return Err(too_long(what, 2 * entries + n, LIMIT));
+            return Err(too_long(what, entries.max(n), LIMIT));
         }
         if let Some(&index) = indices.iter().find(|&&i| u64::from(i) >= n) {
             return Err(too_long("index of a symmetric matrix", index.into(), n));
@@ -66,6 +66,11 @@ impl HalfPattern {
     #[must_use]
     pub fn entries(&self) -> usize {
         self.indices.len()
+    }
+
+    /// Starts of the lines, and their indices.
+    pub(crate) fn lines(&self) -> (DevicePtr<u32>, DevicePtr<u32>) {
+        (self.starts.ptr(), self.indices.ptr())
     }
 
     /// Device memory, in bytes.
@@ -139,6 +144,10 @@ impl Numbers {
 
 impl Rows {
     /// Of the pattern that was made of the same `starts` and `indices`.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] for another pattern, or where entries of the whole matrix and rows pass 2^32 - 2^16;
+    /// [`GpuError::OutOfMemory`].
     pub fn new(
         gpu: &Gpu,
         stream: &Stream,
@@ -156,6 +165,14 @@ impl Rows {
             indices.len(),
             pattern.entries(),
         )?;
+        let all = 2 * indices.len() as u64 + u64::from(pattern.n);
+        if all > LIMIT {
+            return Err(too_long(
+                "rows and entries of a symmetric matrix",
+                all,
+                LIMIT,
+            ));
+        }
         let (elsewhere_starts, lines, numbers) = elsewhere(starts, indices);
         let rows = starts.windows(2).zip(elsewhere_starts.windows(2));
         let lengths = rows.map(|(own, others)| (own[1] - own[0]) as u32 + others[1] - others[0]);

@@ -1,4 +1,4 @@
-//! A matrix scaled and rounded to single precision, and the vectors of a refinement; kernels in `spmv/scale.cu`.
+//! The scaling of a matrix for a factor in single precision, and the vectors of a refinement; kernels in `spmv/scale.cu`.
 //!
 //! `D A D` has a diagonal between 1/2 and 2, where D holds powers of two (van der Sluis 1969: near the best scaling of a
 //! positive definite matrix), so that single precision neither overflows nor underflows.
@@ -12,8 +12,6 @@ use crate::{
 };
 
 const PROGRAM: Program = Program::at("spmv/scale.cu");
-/// Threads of a column.
-const LANES: u32 = 8;
 /// Most blocks; each thread goes on with a stride.
 const MOST_BLOCKS: u32 = 1 << 14;
 
@@ -23,7 +21,6 @@ pub struct Scaling {
     /// The diagonal of D.
     scale: DeviceBuffer<f64>,
     diagonal: Kernel,
-    values: Kernel,
     vector: Kernel,
 }
 
@@ -66,13 +63,12 @@ impl Scaling {
             n as usize,
             pattern.n() as usize,
         )?;
-        let names = ["scale_diagonal", "scale_values", "scale_vector"];
-        let [diagonal, values, vector] = kernels(gpu, &PROGRAM, names)?;
+        let names = ["scale_diagonal", "scale_vector"];
+        let [diagonal, vector] = kernels(gpu, &PROGRAM, names)?;
         Ok(Self {
             pattern: pattern.clone(),
             scale: stream.to_device(gpu, &vec![1.0; n as usize])?,
             diagonal,
-            values,
             vector,
         })
     }
@@ -106,35 +102,6 @@ impl Scaling {
             self.diagonal
                 .launch(stream, launch(self.pattern.n.into()), &args)
         }
-    }
-
-    /// Enqueues: `to` becomes the values of `D A D`, rounded.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit).
-    pub fn round(
-        &self,
-        stream: &Stream,
-        values: DeviceView<'_, f64>,
-        to: DeviceViewMut<'_, f32>,
-    ) -> Result<(), GpuError> {
-        same("values of a matrix", values.len(), self.pattern.entries())?;
-        same(
-            "rounded values of a matrix",
-            to.len(),
-            self.pattern.entries(),
-        )?;
-        let args: [&dyn Arg; 6] = [
-            &self.pattern.starts.ptr(),
-            &self.pattern.indices.ptr(),
-            &values.ptr(),
-            &self.scale.ptr(),
-            &to.ptr(),
-            &self.pattern.n,
-        ];
-        let threads = u64::from(self.pattern.n) * u64::from(LANES);
-        // SAFETY: the arguments of the kernel; starts and rows were checked.
-        unsafe { self.values.launch(stream, launch(threads), &args) }
     }
 
     /// Enqueues `x ← D x`.

@@ -51,8 +51,8 @@ pub(super) fn secs(plan: &DevicePlan, rates: &DeviceRates) -> f64 {
     secs
 }
 
-/// Bytes on the device: the arena, the values of A, and the lists of the factorization and of solves with one
-/// right-hand side.
+/// Bytes on the device: the arena, the values of A where they come in double precision and stay, its pattern, and the lists of the
+/// factorization and of solves with one right-hand side.
 pub(super) fn device_bytes(plan: &DevicePlan) -> u64 {
     let (staged, symbolic) = (plan.staged(), plan.symbolic());
     let (n, nnz) = (symbolic.n() as u64, symbolic.nnz_a());
@@ -61,20 +61,33 @@ pub(super) fn device_bytes(plan: &DevicePlan) -> u64 {
         .map(|s| symbolic.nupd(s) as u64)
         .sum();
     let (_, vectors) = staged.update_vectors();
-    // values, and for each entry its place and its number
-    let entries = nnz * (plan.precision().bytes() as u64 + 8);
+    // In single precision values come in double, and stand in the room of update matrices.
+    let values = match plan.precision() {
+        Precision::F64 => 8 * nnz,
+        Precision::F32 => 0,
+    };
+    let pattern = 4 * (nnz + n);
+    // of each unknown its position and its front; of fronts their rows
+    let entries = 8 * n + 40 * fronts + 4 * rows;
     // relative indices; rows, starts and sources of a solve
     let indices = 4 * (rows + 3 * rows + n);
     let tiles: u64 = (0..symbolic.supernodes())
         .map(|s| tile_bytes(plan, s))
         .sum();
-    plan.arena_bytes() + entries + indices + 240 * fronts + tiles + 8 * (vectors + 3 * n)
+    plan.arena_bytes()
+        + values
+        + pattern
+        + entries
+        + indices
+        + 240 * fronts
+        + tiles
+        + 8 * (vectors + 3 * n)
 }
 
-/// A tile of an assembly, with what its children give to it: 1.4 parts of 48 bytes on `el3d_30`, `el3d_40`, `p3d27_64`.
-const ASSEMBLED_TILE_BYTES: u64 = 40 + 67;
+/// A tile of an assembly, with what its children give to it: 1.4 parts of 32 bytes on `el3d_30`, `el3d_40`, `p3d27_64`.
+const ASSEMBLED_TILE_BYTES: u64 = 24 + 45;
 /// What a tile takes less that is gathered where it is eliminated: the number of its first part is all.
-const GATHERED_LESS_BYTES: u64 = 40 - 4;
+const GATHERED_LESS_BYTES: u64 = 24 - 4;
 /// A tile of an elimination.
 const TASK_BYTES: u64 = 8;
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use tamarack_gpu::dense::{Placed, Real};
+use tamarack_gpu::dense::{Entries, EntryFront, EntryMap, Placed, Real};
+use tamarack_gpu::spmv::HalfPattern;
 use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Graph, Stream};
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
 use tamarack_symbolic::SymbolicFactor;
@@ -11,6 +12,7 @@ use super::launch::{Lanes, Stage};
 use super::parallel::{beside, side_by_side};
 use super::plan::DevicePlan;
 use super::purpose::Purpose;
+use super::room::Room;
 use super::work::StageWork;
 use crate::error::FactorError;
 use crate::factor::{FactorOptions, other_pattern};
@@ -39,8 +41,9 @@ pub struct DeviceFactor<T> {
     stages: Vec<Stage<T>>,
     lanes: Lanes,
     arena: DeviceBuffer<T>,
-    /// The values of A, user order.
-    values: DeviceBuffer<T>,
+    entries: Entries<T>,
+    /// The values of A in the order of the pattern, from the first time on that they come in this precision.
+    values: Option<DeviceBuffer<T>>,
     /// Elimination position of the first bad pivot, or all ones.
     first_bad: DeviceBuffer<u64>,
     shift: Option<f64>,
@@ -71,22 +74,23 @@ impl<T: DeviceValue> DeviceFactor<T> {
             return Err(FactorError::DeviceEntries { entries, most });
         }
         let lanes = Lanes::new(gpu)?;
-        let mut arena = gpu.alloc(plan.staged().arena_len() as usize)?;
-        let values = gpu.alloc(entries as usize)?;
+        let mut arena = gpu.alloc_shared(plan.staged().arena_len() as usize)?;
         let mut first_bad = gpu.alloc(1)?;
         let stages = || {
             side_by_side(plan.staged().stages(), |k| -> Result<_, GpuError> {
                 Stage::new(gpu, &gpu.stream()?, &StageWork::new(&plan, k)?)
             })
         };
-        let (same, stages) = beside(|| same_pattern(symbolic, pattern), stages);
+        let lists = || beside(|| entries_of(&plan, gpu, pattern), stages);
+        let (same, (entries, stages)) = beside(|| same_pattern(symbolic, pattern), lists);
         same?;
+        let entries = entries?;
         let mut stages: Vec<Stage<T>> = stages.into_iter().collect::<Result<_, _>>()?;
         let graph = lanes.main().capture(|| {
             lanes.main().fill_bytes(&mut first_bad, 0xFF)?;
             stages
                 .iter_mut()
-                .try_for_each(|stage| stage.launch(&lanes, &mut arena, &values, &mut first_bad))
+                .try_for_each(|stage| stage.launch(&lanes, &entries, &mut arena, &mut first_bad))
         });
         Ok(Self {
             graph: graph.map_err(|e: GpuError| e)?,
@@ -96,7 +100,8 @@ impl<T: DeviceValue> DeviceFactor<T> {
             stages,
             lanes,
             arena,
-            values,
+            entries,
+            values: None,
             first_bad,
             shift: None,
             current: false,
@@ -131,7 +136,7 @@ impl<T: DeviceValue> DeviceFactor<T> {
         let mut shifts = Shifts::default();
         loop {
             self.upload(a, shifts.sigma)?;
-            let Some((position, pivot)) = self.run()? else {
+            let Some((position, pivot)) = self.run_own()? else {
                 self.current = true;
                 self.shift = shifts.needed();
                 return Ok(());
@@ -142,18 +147,46 @@ impl<T: DeviceValue> DeviceFactor<T> {
         }
     }
 
-    /// Factorizes values that are on the device already, in the order of the analyzed pattern.
+    /// Factorizes values that are on the device already, in the order of the analyzed pattern, and keeps a copy of them.
     ///
     /// # Errors
     /// [`FactorError::Device`] for a wrong number of values, which leaves the factor as it is, or a failing device; a matrix
     /// that is not positive definite gives [`FactorError::Pivot`], as its entries are not here to be looked at. Then the
     /// factor is stale. It is never shifted.
     pub fn refactorize_device(&mut self, values: DeviceView<'_, T>) -> Result<(), FactorError> {
-        self.lanes.main().copy(values, &mut self.values)?;
-        match self.refactorize_in_place()? {
-            None => Ok(()),
-            Some(bad) => Err(self.refusal(bad)),
-        }
+        let own = room(&mut self.values, &self.gpu, self.entries.pattern())?;
+        self.lanes.main().copy(values, own)?;
+        self.outdate();
+        let bad = self.run_own()?;
+        self.settle(bad)
+            .map_or(Ok(()), |bad| Err(self.refusal(bad)))
+    }
+
+    /// Factorizes `D A D`, rounded, of values in double precision that are on the device already: `values`, or what stands in
+    /// [`spare`](Self::spare). `scale` is the diagonal of D, or the identity's. The first bad pivot, and what it was: with one, the
+    /// factor is stale. Values in the spare room are written over.
+    ///
+    /// # Errors
+    /// A wrong number of values, or a failing device.
+    pub fn refactorize_wide(
+        &mut self,
+        values: Option<DeviceView<'_, f64>>,
+        scale: Option<DeviceView<'_, f64>>,
+    ) -> Result<Option<(ElimIdx, f64)>, GpuError> {
+        self.outdate();
+        let (panels, spare) = split(&mut self.arena, &self.plan)?;
+        let values = match values {
+            Some(values) => values,
+            None => {
+                let count = self.entries.pattern().entries();
+                spare.view().cast::<f64>().slice(..count)?
+            }
+        };
+        self.gpu.group_profile(Purpose::Begin.group());
+        let stream = self.lanes.main();
+        self.entries.launch_wide(stream, panels, values, scale)?;
+        let bad = self.run()?;
+        Ok(self.settle(bad))
     }
 
     /// The error for a pivot of values that are on the device alone.
@@ -165,17 +198,16 @@ impl<T: DeviceValue> DeviceFactor<T> {
         }
     }
 
-    /// Factorizes what stands in [`values`](Self::values); the first bad pivot, and what it was. With one, the
-    /// factor is stale.
-    ///
-    /// # Errors
-    /// A failing device.
-    pub fn refactorize_in_place(&mut self) -> Result<Option<(ElimIdx, f64)>, GpuError> {
+    /// There is no factor from now on.
+    fn outdate(&mut self) {
         self.current = false;
         self.shift = None;
-        let bad = self.run()?;
+    }
+
+    /// There is a factor, unless there was a bad pivot.
+    fn settle(&mut self, bad: Option<(ElimIdx, f64)>) -> Option<(ElimIdx, f64)> {
         self.current = bad.is_none();
-        Ok(bad)
+        bad
     }
 
     /// An error for another pattern than that of the plan.
@@ -199,28 +231,22 @@ impl<T: DeviceValue> DeviceFactor<T> {
         &self.options
     }
 
-    /// The values that are factorized, in the order of the pattern.
-    pub fn values(&self) -> DeviceView<'_, T> {
-        self.values.view()
+    /// The pattern on the device.
+    pub fn half_pattern(&self) -> &Arc<HalfPattern> {
+        self.entries.pattern()
     }
 
-    /// The stream that all work is enqueued on, [`spare`](Self::spare), and the values to be written on it.
-    ///
-    /// # Errors
-    /// None.
-    pub fn stream_spare_and_values(
-        &mut self,
-    ) -> Result<(&Stream, DeviceView<'_, T>, DeviceViewMut<'_, T>), GpuError> {
-        let panels = self.plan.staged().factor_len() as usize;
-        let spare = self.arena.view().slice(panels..)?;
-        Ok((self.lanes.main(), spare, self.values.view_mut()))
+    /// The values that were factorized last, in the order of the pattern, if they came in this precision.
+    pub fn values(&self) -> Option<DeviceView<'_, T>> {
+        self.values.as_ref().map(DeviceBuffer::view)
     }
 
     /// Uploads the values of `A + σI`.
     fn upload(&mut self, a: &SymmetricCsc<T>, sigma: f64) -> Result<(), GpuError> {
         self.lanes.main().synchronize()?; // nothing reads the values
         let diagonals = &a.pattern().col_ptr()[..a.n()];
-        self.gpu.upload_with(&mut self.values, |start, part| {
+        let values = room(&mut self.values, &self.gpu, self.entries.pattern())?;
+        self.gpu.upload_with(values, |start, part| {
             part.copy_from_slice(&a.values()[start..start + part.len()]);
             if sigma > 0.0 {
                 let end = (start + part.len()) as u64;
@@ -233,12 +259,22 @@ impl<T: DeviceValue> DeviceFactor<T> {
         })
     }
 
-    /// Replays the recorded factorization and waits for it; the first bad pivot, and its value.
+    /// Factorizes the values in this precision; the first bad pivot, and its value.
+    fn run_own(&mut self) -> Result<Option<(ElimIdx, f64)>, GpuError> {
+        let (panels, _) = split(&mut self.arena, &self.plan)?;
+        self.gpu.group_profile(Purpose::Begin.group());
+        if let Some(values) = &self.values {
+            self.entries.launch(self.lanes.main(), panels, values)?;
+        }
+        self.run()
+    }
+
+    /// Replays the recorded factorization of what stands in the panels and waits for it; the first bad pivot, and its value.
     fn run(&mut self) -> Result<Option<(ElimIdx, f64)>, GpuError> {
         if self.profiled {
             self.launch()?;
         } else {
-            // SAFETY: lists, arena and values are those of the recording, and live as long as the graph.
+            // SAFETY: lists and arena are those of the recording, and live as long as the graph.
             unsafe { self.graph.replay(self.lanes.main())? };
         }
         let stream = self.lanes.main();
@@ -263,7 +299,7 @@ impl<T: DeviceValue> DeviceFactor<T> {
         lanes.main().fill_bytes(&mut self.first_bad, 0xFF)?;
         for (k, stage) in (0..).zip(&mut self.stages) {
             gpu.group_profile(Purpose::Factorize(k).group());
-            stage.launch(lanes, &mut self.arena, &self.values, &mut self.first_bad)?;
+            stage.launch(lanes, &self.entries, &mut self.arena, &mut self.first_bad)?;
         }
         gpu.group_profile(Purpose::Other.group());
         Ok(())
@@ -314,9 +350,14 @@ impl<T: DeviceValue> DeviceFactor<T> {
     /// # Errors
     /// None.
     pub fn stream_and_spare(&mut self) -> Result<(&Stream, DeviceViewMut<'_, T>), GpuError> {
-        let panels = self.plan.staged().factor_len() as usize;
-        let (_, spare) = self.arena.view_mut().split_at(panels)?;
+        let (_, spare) = split(&mut self.arena, &self.plan)?;
         Ok((self.lanes.main(), spare))
+    }
+
+    /// The same as memory for others between factorizations, `kept` bytes at its beginning apart.
+    pub fn room(&self, kept: usize) -> Room {
+        let panels = self.plan.staged().factor_len() as usize;
+        Room::new(&self.gpu, &self.arena, panels * size_of::<T>() + kept)
     }
 
     /// Natural logarithm of the determinant of what was factorized; meaningless while the factor is stale. Reads
@@ -360,6 +401,61 @@ impl<T: DeviceValue> DeviceFactor<T> {
     pub fn shift(&self) -> Option<f64> {
         self.shift
     }
+}
+
+/// Panels, and what is behind them.
+fn split<'a, T: DeviceValue>(
+    arena: &'a mut DeviceBuffer<T>,
+    plan: &DevicePlan,
+) -> Result<(DeviceViewMut<'a, T>, DeviceViewMut<'a, T>), GpuError> {
+    arena
+        .view_mut()
+        .split_at(plan.staged().factor_len() as usize)
+}
+
+/// Memory for the values of a pattern, taken the first time.
+fn room<'a, T: DeviceValue>(
+    values: &'a mut Option<DeviceBuffer<T>>,
+    gpu: &Gpu,
+    pattern: &HalfPattern,
+) -> Result<&'a mut DeviceBuffer<T>, GpuError> {
+    match values {
+        Some(values) => Ok(values),
+        None => Ok(values.insert(gpu.alloc(pattern.entries())?)),
+    }
+}
+
+/// The way of the entries of matrices of a pattern into the panels of a plan.
+fn entries_of<T: DeviceValue>(
+    plan: &DevicePlan,
+    gpu: &Gpu,
+    pattern: &Pattern,
+) -> Result<Entries<T>, GpuError> {
+    let (symbolic, stream) = (plan.symbolic(), gpu.stream()?);
+    let mut rows = 0;
+    let fronts = (0..symbolic.supernodes()).map(|s| {
+        // n is below 2^32
+        let updates = symbolic.nupd(s) as u32;
+        let first = rows;
+        rows += u64::from(updates);
+        EntryFront {
+            column: symbolic.columns(s).start as u32,
+            pivots: symbolic.npiv(s) as u32,
+            updates,
+            rows: first,
+            panel: plan.staged().panel_start(s),
+        }
+    });
+    let starts = pattern.col_ptr();
+    let map = EntryMap {
+        pattern: &HalfPattern::new(gpu, &stream, starts, pattern.row_idx())?,
+        starts,
+        position: symbolic.permutation().elim_of_user(),
+        order: symbolic.permutation().user_of_elim(),
+        rows: symbolic.all_rows(),
+        early: plan.filled_at(0).map_or(0, |panels| panels.end),
+    };
+    Entries::new(gpu, &stream, &map, fronts)
 }
 
 /// An error for another pattern than the one that was analyzed.

@@ -1,5 +1,7 @@
 //! The lists of a stage on the device, and how they are launched.
 
+use std::ops::Range;
+
 use tamarack_gpu::dense::{Assembly, Entries, FirstBadPivot, Fronts, FusedFronts, Pivots};
 use tamarack_gpu::primitives::Real;
 use tamarack_gpu::{DeviceBuffer, Event, Gpu, GpuError, Stream};
@@ -8,8 +10,9 @@ use super::work::{Group, StageWork};
 
 /// A stage, uploaded.
 pub(super) struct Stage<T> {
+    /// Panels that get the entries of A when it begins.
+    late: Option<Range<u64>>,
     assembly: Assembly<T>,
-    entries: Entries<T>,
     tiled: Vec<List<Fronts<T>>>,
     small: Option<List<FusedFronts<T>>>,
 }
@@ -78,9 +81,9 @@ impl<T: Real> Stage<T> {
             List::new(gpu, stream, fronts, &group.columns)
         };
         let mut stage = Self {
-            entries: Entries::of(gpu, &work.source)?,
             tiled: work.groups.iter().map(tiled).collect::<Result<_, _>>()?,
             small: None,
+            late: work.late.clone(),
             assembly,
         };
         if !work.lengths.is_empty() {
@@ -91,23 +94,25 @@ impl<T: Real> Stage<T> {
         Ok(stage)
     }
 
-    /// Enqueues the stage behind what the main lane has; it is done when the main lane is.
+    /// Enqueues the stage behind what the main lane has, early `entries` for one; it is done when the main lane is.
     pub fn launch(
         &mut self,
         lanes: &Lanes,
+        entries: &Entries<T>,
         arena: &mut DeviceBuffer<T>,
-        values: &DeviceBuffer<T>,
         first_bad: &mut DeviceBuffer<u64>,
     ) -> Result<(), GpuError> {
         let [main, beside, last] = &lanes.streams;
+        if let Some(panels) = &self.late {
+            entries.launch_late(main, arena.view_mut(), panels.clone())?;
+        }
         lanes.fork()?;
         if let Some(list) = &mut self.small {
-            list.fronts.launch(last, arena.view_mut(), values)?;
+            list.fronts.launch(last, arena.view_mut())?;
             list.first_bad
                 .launch(last, &list.fronts, first_bad.view_mut())?;
         }
         self.assembly.launch(main, arena.view_mut())?;
-        self.entries.launch(main, arena.view_mut(), values)?;
         if let [first, others @ ..] = &mut self.tiled[..] {
             if !others.is_empty() {
                 lanes.follow()?;

@@ -2,14 +2,13 @@
 //!
 //! [`DevicePlan`] gives every panel and update matrix its place in one arena on the device; [`work`] turns a
 //! stage into lists of data for the kernels of `tamarack-gpu`; [`DeviceFactor`] uploads them once, records the
-//! launches of all stages as one graph, and replays it for every refactorization. The values of A go up, and
+//! launches of all stages as one graph, and replays it for every refactorization. The values of A go up and into the panels, and
 //! one number comes back: where the first bad pivot was, if there was one.
 //!
 //! Children are added in the order of the tree and every entry is accumulated by one thread in a fixed order, so
 //! that bits repeat from run to run.
 
 mod cost;
-mod entries;
 mod factor;
 mod launch;
 mod parallel;
@@ -17,6 +16,7 @@ mod plan;
 mod purpose;
 mod rates;
 mod report;
+mod room;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -26,3 +26,4 @@ pub use parallel::{beside, side_by_side};
 pub use plan::{DeviceOptions, DevicePlan, FrontKind};
 pub use purpose::Purpose;
 pub use rates::DeviceRates;
+pub use room::Room;

@@ -1,5 +1,6 @@
 //! Where everything stands on the device, and which kernels work on a front.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tamarack_gpu::GpuError;
@@ -78,6 +79,7 @@ pub enum FrontKind {
 #[derive(Clone, Debug)]
 pub struct DevicePlan {
     staged: StagedPlan,
+    fills: Vec<Range<usize>>,
     options: DeviceOptions,
 }
 
@@ -97,8 +99,10 @@ impl DevicePlan {
         }
         let sizes = |npiv: usize, nupd: usize| sizes(options, npiv, nupd).unwrap_or_default();
         let joined = joined(&symbolic, options);
+        let staged = StagedPlan::new(symbolic.clone(), sizes, |s| joined[s], options.waves)?;
         Ok(Self {
-            staged: StagedPlan::new(symbolic.clone(), sizes, |s| joined[s], options.waves)?,
+            fills: staged.fills(),
+            staged,
             options: *options,
         })
     }
@@ -132,6 +136,18 @@ impl DevicePlan {
     /// The same on a device with other rates.
     pub fn predicted_secs_by(&self, rates: &DeviceRates) -> f64 {
         cost::secs(self, rates)
+    }
+
+    /// Runs of stages whose panels get the entries of A when the first of them begins: before, update matrices stand in the room of all but
+    /// the first run's.
+    pub fn fills(&self) -> &[Range<usize>] {
+        &self.fills
+    }
+
+    /// Where the panels that stage `k` fills stand, if it fills any.
+    pub fn filled_at(&self, k: usize) -> Option<Range<u64>> {
+        let fill = self.fills.iter().find(|fill| fill.start == k)?;
+        Some(self.staged.panels(fill.start).start..self.staged.panels(fill.end - 1).end)
     }
 
     /// How the front of supernode `s` is factorized.

@@ -3,10 +3,11 @@
 //! Everything is read from and written to one arena that is poisoned at first, at the places of the plan, so two
 //! matrices that overlap while both are needed would show. A device runs the same lists.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tamarack_gpu::Gpu;
-use tamarack_gpu::dense::{Front, FrontShape, Parent, Placed, Source, Tile};
+use tamarack_gpu::dense::{Front, FrontShape, Parent, Placed, Tile};
 use tamarack_plan::{FactorPlan, Machine, PlanOptions, Precision};
 use tamarack_sparse::models::Model;
 use tamarack_sparse::{Permutation, Scalar, SymmetricCsc};
@@ -61,6 +62,37 @@ impl Places {
     }
 }
 
+/// The panels that begin in a range, as they are before their fronts are assembled: the entries of A, each at its row and column, zeros
+/// elsewhere.
+fn enter(plan: &DevicePlan, a: &SymmetricCsc<f64>, panels: Range<u64>, arena: &mut [f64]) {
+    let (pattern, values) = (a.pattern(), a.values());
+    let (symbolic, precision) = (plan.symbolic(), plan.precision());
+    let position = symbolic.permutation().elim_of_user();
+    let front_of: Vec<usize> = (0..symbolic.supernodes())
+        .flat_map(|s| symbolic.columns(s).map(move |_| s))
+        .collect();
+    arena[panels.start as usize..panels.end as usize].fill(0.0);
+    for (j, range) in pattern.col_ptr().windows(2).enumerate() {
+        for k in range[0] as usize..range[1] as usize {
+            let (a, b) = (position[j], position[pattern.row_idx()[k] as usize]);
+            let (row, column) = (a.max(b), a.min(b));
+            let s = front_of[column as usize];
+            if !panels.contains(&plan.staged().panel_start(s)) {
+                continue;
+            }
+            let (own, first) = (
+                Places::of(&plan.front(s).unwrap(), precision),
+                symbolic.columns(s).start as u32,
+            );
+            let row = match symbolic.rows(s).binary_search(&row) {
+                Ok(below) => own.pivots + below as u32,
+                Err(_) => row - first,
+            };
+            arena[own.at(row, column - first)] = values[k];
+        }
+    }
+}
+
 fn assemble(arena: &mut [f64], parent: &Parent<'_>, precision: Precision) {
     let own = Places::of(&parent.front, precision);
     let last = if parent.front.fresh {
@@ -68,7 +100,7 @@ fn assemble(arena: &mut [f64], parent: &Parent<'_>, precision: Precision) {
     } else {
         own.order()
     };
-    for j in 0..last {
+    for j in own.pivots..last {
         for i in j..own.order() {
             arena[own.at(i, j)] = 0.0;
         }
@@ -114,19 +146,21 @@ fn eliminate(arena: &mut [f64], front: &Front, precision: Precision) -> Option<u
 }
 
 /// Carries out all stages; the arena, and the first bad pivot.
-fn carry_out(plan: &DevicePlan, values: &[f64]) -> (Vec<f64>, Option<u32>) {
+fn carry_out(plan: &DevicePlan, a: &SymmetricCsc<f64>) -> (Vec<f64>, Option<u32>) {
     let mut arena = vec![f64::NAN; plan.staged().arena_len() as usize];
+    let early = plan.filled_at(0).map_or(0, |panels| panels.end);
+    enter(plan, a, 0..early, &mut arena);
     let precision = plan.precision();
     let mut first: Option<u32> = None;
     for k in 0..plan.staged().stages() {
         let work = StageWork::new(plan, k).unwrap();
+        if let Some(panels) = work.late.clone() {
+            enter(plan, a, panels, &mut arena);
+        }
         let parents = work.parents();
         parents
             .iter()
             .for_each(|p| assemble(&mut arena, p, precision));
-        work.source.each(0..work.source.count(), |to, from| {
-            arena[to as usize] += values[from as usize];
-        });
         for (small, column) in work.small().iter().zip(&work.small_columns) {
             let parent = Parent {
                 front: Front {
@@ -137,11 +171,6 @@ fn carry_out(plan: &DevicePlan, values: &[f64]) -> (Vec<f64>, Option<u32>) {
                 gathered: false,
             };
             assemble(&mut arena, &parent, precision);
-            let own = Places::of(&small.front, precision);
-            for entry in small.entries {
-                let at = own.at(entry.row.into(), entry.column.into());
-                arena[at] += values[entry.value as usize];
-            }
             let bad = eliminate(&mut arena, &parent.front, precision);
             first = first
                 .into_iter()
@@ -273,6 +302,7 @@ fn predictions_follow_the_rates_and_plans_do_not() {
 
 #[test]
 fn the_lists_of_all_stages_make_the_factor() {
+    let mut several = false;
     for name in ["p2d5_23", "p3d7_9", "el3d_4", "circuit_700"] {
         let a = model(name);
         let symbolic = symbolic(&a);
@@ -291,12 +321,16 @@ fn the_lists_of_all_stages_make_the_factor() {
             DeviceOptions::default(),
         ] {
             let plan = DevicePlan::new(symbolic.clone(), &options).unwrap();
-            let (arena, bad) = carry_out(&plan, a.values());
+            let (arena, bad) = carry_out(&plan, &a);
             assert_eq!(bad, None);
             let off = difference(&plan, &arena, &host);
             assert!(off < 1e-11, "{name}: {off:e}");
+            let stages = plan.fills().iter().cloned().flatten();
+            assert!(stages.eq(0..plan.staged().stages()));
+            several |= plan.fills().len() > 1;
         }
     }
+    assert!(several, "all panels are filled at once");
 }
 
 #[test]
@@ -332,7 +366,7 @@ fn the_first_bad_pivot_is_the_smallest() {
     for column in [3, 77, 401] {
         let diagonal = a.pattern().col_ptr()[column] as usize;
         let before = std::mem::replace(&mut a.values_mut()[diagonal], -1.0);
-        let (_, bad) = carry_out(&plan, a.values());
+        let (_, bad) = carry_out(&plan, &a);
         let user = bad.map(|p| symbolic.permutation().user_of_elim()[p as usize]);
         assert_eq!(user, Some(column as u32));
         a.values_mut()[diagonal] = before;

@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use tamarack_gpu::GpuError;
-use tamarack_gpu::dense::{Child, Front, FrontEntry, Fronts, FusedFront, Parent, Tile};
+use tamarack_gpu::dense::{Child, Front, Fronts, FusedFront, Parent, Tile};
 
-use super::entries::EntrySource;
 use super::plan::{DevicePlan, FrontKind};
 
 /// The fronts of one stage.
@@ -18,14 +17,12 @@ pub(crate) struct StageWork<'a> {
     pub lengths: Vec<u32>,
     /// First pivot column of each small front, elimination order.
     pub small_columns: Vec<u32>,
-    /// Entries of small fronts.
-    entries: Vec<FrontEntry>,
     /// Update matrices that are added, front by front in the order of the tree.
     children: Vec<Child<'a>>,
-    /// What is added to the other fronts.
-    pub source: EntrySource<'a>,
     /// Fronts that are factorized tile by tile.
     pub groups: Vec<Group>,
+    /// Panels that get the entries of A when it begins, but for those that have them from the beginning.
+    pub late: Option<Range<u64>>,
 }
 
 /// A front and what goes into it.
@@ -33,8 +30,6 @@ struct Whole {
     front: Front,
     /// Among `children`.
     children: Range<usize>,
-    /// Among `entries`.
-    entries: Range<usize>,
     /// Its update matrix is summed up where it is eliminated.
     gathered: bool,
 }
@@ -61,12 +56,11 @@ impl<'a> StageWork<'a> {
             small: Vec::new(),
             lengths: Vec::new(),
             small_columns: Vec::new(),
-            entries: Vec::new(),
             children: Vec::new(),
-            source: EntrySource::new(symbolic),
             groups: [plan.options().large_tile, Tile::T64]
                 .map(Group::new)
                 .into(), // the longest first
+            late: plan.filled_at(k).filter(|_| k > 0),
         };
         let mut length = 0;
         work.make_room(plan, k);
@@ -77,11 +71,9 @@ impl<'a> StageWork<'a> {
             let mut gathered = false;
             match plan.kind(s) {
                 FrontKind::Small => {
-                    let entries = work.add_small_entries(plan, s);
                     work.small.push(Whole {
                         front,
                         children,
-                        entries,
                         gathered,
                     });
                     work.small_columns.push(column);
@@ -103,11 +95,9 @@ impl<'a> StageWork<'a> {
                 }
                 FrontKind::Sum => {}
             }
-            work.source.add(s, &front, plan.shape(s)?);
             work.assembled.push(Whole {
                 front,
                 children,
-                entries: 0..0,
                 gathered,
             });
         }
@@ -122,10 +112,8 @@ impl<'a> StageWork<'a> {
             let all = all.iter().map(|&s| s as usize);
             all.filter(|&s| plan.kind(s) == FrontKind::Small)
         };
-        let entries = |s| symbolic.columns(s).map(|j| symbolic.entries(j).row.len());
         self.small.reserve(small().count());
         self.small_columns.reserve(small().count());
-        self.entries.reserve(small().flat_map(entries).sum());
         let children = |&s: &u32| symbolic.children(s as usize).len();
         self.children.reserve(all.iter().map(children).sum());
     }
@@ -145,7 +133,6 @@ impl<'a> StageWork<'a> {
         let fused = |whole: &Whole| FusedFront {
             front: whole.front,
             children: &self.children[whole.children.clone()],
-            entries: &self.entries[whole.entries.clone()],
         };
         self.small.iter().map(fused).collect()
     }
@@ -159,20 +146,6 @@ impl<'a> StageWork<'a> {
                 relative: symbolic.relative(c),
             }));
         before..self.children.len()
-    }
-
-    fn add_small_entries(&mut self, plan: &DevicePlan, s: usize) -> Range<usize> {
-        let (symbolic, before) = (plan.symbolic(), self.entries.len());
-        for (column, j) in (0..).zip(symbolic.columns(s)) {
-            self.entries
-                .extend(symbolic.entries(j).iter().map(|(value, row)| FrontEntry {
-                    // the order of a small front is below 2^16
-                    row: row as u16,
-                    column,
-                    value: value as u32, // a device plan is refused where A has 2^32 entries
-                }));
-        }
-        before..self.entries.len()
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) trait Wide: DeviceValue {
 
 impl Wide for f64 {
     fn wide<'a>(factor: &'a DeviceFactor<f64>, _: &'a Rounding) -> Option<DeviceView<'a, f64>> {
-        factor.shift().is_none().then(|| factor.values())
+        factor.values().filter(|_| factor.shift().is_none())
     }
 
     fn renew(
@@ -53,10 +53,6 @@ impl Wide for f32 {
         values: DeviceView<'_, f64>,
     ) -> Result<(), FactorError> {
         let factor = &mut solver.factor;
-        if !solver.rounding.is_some() {
-            // Matrices from the host may be shifted, and are rounded there.
-            solver.rounding = Rounding::new(factor, false)?;
-        }
         match solver.rounding.factorize(Values::Device(values), factor)? {
             None => Ok(()),
             Some(bad) => Err(factor.refusal(bad)),

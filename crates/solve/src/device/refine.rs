@@ -5,12 +5,11 @@
 //! numbers a step and right-hand side, and the answers.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
-use tamarack_gpu::spmv::{BackwardError, HalfPattern, Residuals, Steps};
-use tamarack_gpu::{DeviceBuffer, DeviceView, Gpu, GpuError, Stream};
-use tamarack_sparse::Pattern;
+use tamarack_gpu::spmv::{BackwardError, Residuals, Steps};
+use tamarack_gpu::{DeviceBuffer, DeviceView, GpuError};
+use tamarack_numeric::{DeviceFactor, DeviceValue, Room};
 
 use super::here::Wide;
 use super::solver::DeviceSolver;
@@ -34,30 +33,25 @@ pub(super) struct Refiner {
 }
 
 impl Refiner {
-    /// Uploads a pattern, of which `half` may be there already.
-    pub fn new(
-        gpu: &Gpu,
-        stream: &Stream,
-        pattern: &Pattern,
-        half: Option<&Arc<HalfPattern>>,
+    /// For matrices with the pattern of a factor, with vectors in `room`.
+    pub fn new<T: DeviceValue>(
+        factor: &DeviceFactor<T>,
+        room: &mut Room,
         most: usize,
     ) -> Result<Self, GpuError> {
-        let n = pattern.n();
-        let (starts, rows) = (pattern.col_ptr(), pattern.row_idx());
-        let half = match half {
-            Some(half) => half.clone(),
-            None => HalfPattern::new(gpu, stream, starts, rows)?,
-        };
+        let (gpu, stream, half) = (factor.gpu(), factor.stream(), factor.half_pattern());
+        let (starts, rows) = (factor.pattern().col_ptr(), factor.pattern().row_idx());
+        let n = factor.pattern().n();
         Ok(Self {
             n,
             most,
-            residuals: Residuals::new(gpu, stream, &half, starts, rows, most as u32)?,
+            residuals: Residuals::new(gpu, stream, half, starts, rows, most as u32)?,
             steps: Steps::new(gpu)?,
             errors: gpu.alloc(most)?,
-            b: gpu.alloc(n * most)?,
-            x: gpu.alloc(n * most)?,
-            r: gpu.alloc(n * most)?,
-            before: gpu.alloc(n * most)?,
+            b: room.take(n * most)?,
+            x: room.take(n * most)?,
+            r: room.take(n * most)?,
+            before: room.take(n * most)?,
         })
     }
 

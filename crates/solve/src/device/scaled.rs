@@ -1,8 +1,6 @@
 //! A matrix on its way into a factor in single precision.
 
-use std::sync::Arc;
-
-use tamarack_gpu::spmv::{HalfPattern, Scaling};
+use tamarack_gpu::spmv::Scaling;
 use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Stream};
 use tamarack_numeric::DeviceFactor;
 use tamarack_sparse::ElimIdx;
@@ -12,8 +10,8 @@ use super::vectors::column_mut;
 /// Values in double precision on the device, and how they are scaled and rounded; nothing for factors in double
 /// precision.
 ///
-/// They are kept for residuals, and stand in the arena behind the panels where there is room: before a factorization to be rounded, and
-/// again after it, which has written over them.
+/// They are kept for residuals, and stand in the arena behind the panels where there is room: before a factorization to be rounded into
+/// the panels, and again after it, which has written over them.
 #[derive(Default)]
 pub(super) struct Rounding(Option<Parts>);
 
@@ -25,6 +23,20 @@ struct Parts {
     current: bool,
     /// Room for the values where the factor has too little.
     own: Option<DeviceBuffer<f64>>,
+}
+
+impl Parts {
+    fn new(factor: &DeviceFactor<f32>, scaled: bool) -> Result<Self, GpuError> {
+        let (gpu, stream, pattern) = (factor.gpu(), factor.stream(), factor.pattern());
+        let (starts, rows) = (pattern.col_ptr(), pattern.row_idx());
+        let fits = factor.spare()?.cast::<f64>().len() >= rows.len();
+        Ok(Self {
+            scaling: Scaling::new(gpu, stream, factor.half_pattern(), starts, rows)?,
+            scaled,
+            current: false,
+            own: (!fits).then(|| gpu.alloc(rows.len())).transpose()?,
+        })
+    }
 }
 
 /// Where the values of a matrix are.
@@ -50,26 +62,7 @@ impl Values<'_> {
 impl Rounding {
     /// For matrices with the pattern of a factor.
     pub fn new(factor: &DeviceFactor<f32>, scaled: bool) -> Result<Self, GpuError> {
-        let (gpu, stream, pattern) = (factor.gpu(), factor.stream(), factor.pattern());
-        let (starts, rows) = (pattern.col_ptr(), pattern.row_idx());
-        let half = HalfPattern::new(gpu, stream, starts, rows)?;
-        let fits = factor.spare()?.cast::<f64>().len() >= rows.len();
-        Ok(Self(Some(Parts {
-            scaling: Scaling::new(gpu, stream, &half, starts, rows)?,
-            scaled,
-            current: false,
-            own: (!fits).then(|| gpu.alloc(rows.len())).transpose()?,
-        })))
-    }
-
-    /// Whether there is something to be rounded.
-    pub fn is_some(&self) -> bool {
-        self.0.is_some()
-    }
-
-    /// The pattern on the device, if it is there.
-    pub fn pattern(&self) -> Option<&Arc<HalfPattern>> {
-        self.0.as_ref().map(|parts| parts.scaling.pattern())
+        Ok(Self(Some(Parts::new(factor, scaled)?)))
     }
 
     /// Scales and rounds the values of a matrix, factorizes it, and keeps the values; the first bad pivot, and what it was.
@@ -78,21 +71,22 @@ impl Rounding {
         from: Values<'_>,
         factor: &mut DeviceFactor<f32>,
     ) -> Result<Option<(ElimIdx, f64)>, GpuError> {
-        let Some(parts) = &mut self.0 else {
-            return factor.refactorize_in_place();
+        let parts = match &mut self.0 {
+            Some(parts) => parts,
+            None => self.0.insert(Parts::new(factor, false)?),
         };
         parts.current = false;
         let (gpu, entries) = (factor.gpu().clone(), parts.scaling.pattern().entries());
         let (stream, spare) = factor.stream_and_spare()?;
         let to = of_mut(&mut parts.own, spare, entries)?;
         from.bring(&gpu, stream, to)?;
-        let (stream, spare, rounded) = factor.stream_spare_and_values()?;
-        let wide = of(&parts.own, spare, entries)?;
         if parts.scaled {
-            parts.scaling.fit(stream, wide)?;
+            let wide = of(&parts.own, factor.spare()?, entries)?;
+            parts.scaling.fit(factor.stream(), wide)?;
         }
-        parts.scaling.round(stream, wide, rounded)?;
-        let bad = factor.refactorize_in_place()?;
+        let own = parts.own.as_ref().map(DeviceBuffer::view);
+        let scale = parts.scaled.then(|| parts.scaling.diagonal());
+        let bad = factor.refactorize_wide(own, scale)?;
         if bad.is_some() {
             return Ok(bad);
         }

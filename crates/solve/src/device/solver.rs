@@ -7,9 +7,10 @@ use tamarack_gpu::dense::SolveOrder;
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
 use tamarack_gpu::{Gpu, GpuError, Graph};
 use tamarack_numeric::{
-    DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions, Purpose, beside,
+    DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions, Purpose, Room, beside,
     side_by_side,
 };
+use tamarack_plan::Precision;
 use tamarack_sparse::Pattern;
 
 use super::here::Wide;
@@ -38,6 +39,9 @@ pub struct DeviceSolver<T> {
     stages: Vec<Stage<T>>,
     order: SolveOrder,
     pub(super) vectors: Vectors,
+    /// Where vectors stand, and those of `vectors` end.
+    room: Room,
+    solved: usize,
     /// Places for what fronts leave for their parents.
     updates: u64,
     /// With the first refinement.
@@ -70,10 +74,13 @@ impl<T: DeviceValue> DeviceSolver<T> {
         let stages: Vec<Stage<T>> = stages.into_iter().collect::<Result<_, _>>()?;
         let stream = factor.stream();
         let order = plan.symbolic().permutation().user_of_elim();
+        let mut room = room_of(&factor);
         Ok(Self {
             graphs: Vec::new(),
             order: SolveOrder::new(gpu, stream, order)?,
-            vectors: room(&factor, &stages, updates, 1)?,
+            vectors: vectors(&factor, &mut room, &stages, updates, 1)?,
+            solved: room.mark(),
+            room,
             stages,
             updates,
             refiner: None,
@@ -123,7 +130,10 @@ impl<T: DeviceValue> DeviceSolver<T> {
     fn make_room(&mut self, nrhs: usize) -> Result<(), SolveError> {
         if nrhs > self.vectors.most {
             self.graphs.clear();
-            self.vectors = room(&self.factor, &self.stages, self.updates, nrhs)?;
+            self.refiner = None;
+            let mut room = room_of(&self.factor);
+            self.vectors = vectors(&self.factor, &mut room, &self.stages, self.updates, nrhs)?;
+            (self.solved, self.room) = (room.mark(), room);
         }
         Ok(())
     }
@@ -261,8 +271,8 @@ impl<T: DeviceValue> DeviceSolver<T> {
             Some(refiner) if refiner.most >= most => refiner,
             other => {
                 drop(other); // its memory may be needed
-                let (factor, half) = (&self.factor, self.rounding.pattern());
-                Refiner::new(factor.gpu(), factor.stream(), factor.pattern(), half, most)?
+                self.room.rewind(self.solved);
+                Refiner::new(&self.factor, &mut self.room, most)?
             }
         };
         let done = work(&mut refiner, self);
@@ -314,16 +324,32 @@ impl<T: DeviceValue> Pass<'_, T> {
     }
 }
 
-/// Room for `most` right-hand sides.
-fn room<T: DeviceValue>(
+/// The room of a factor's update matrices, behind the values that [`Rounding`] keeps there.
+fn room_of<T: DeviceValue>(factor: &DeviceFactor<T>) -> Room {
+    let values = factor.pattern().row_idx().len() * size_of::<f64>();
+    factor.room(match T::PRECISION {
+        Precision::F64 => 0,
+        Precision::F32 => values,
+    })
+}
+
+/// Vectors for `most` right-hand sides.
+fn vectors<T: DeviceValue>(
     factor: &DeviceFactor<T>,
+    room: &mut Room,
     stages: &[Stage<T>],
     updates: u64,
     most: usize,
 ) -> Result<Vectors, GpuError> {
     let mail = stages.iter().map(Stage::mail_rows).max().unwrap_or(0);
-    let n = factor.plan().symbolic().n();
-    Vectors::new(factor.gpu(), factor.stream(), n, updates, mail, most)
+    let n = factor.plan().symbolic().n() as u64;
+    Vectors::new(
+        factor.gpu(),
+        factor.stream(),
+        room,
+        [n, updates, mail],
+        most,
+    )
 }
 
 impl<T: DeviceValue> Inverse for DeviceSolver<T> {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use tamarack_gpu::dense::SolveSpace;
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
 use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, PinnedBuffer, Stream};
+use tamarack_numeric::Room;
 
 /// Vectors for a number of right-hand sides, `n` numbers each, one behind the other, user order.
 pub(super) struct Vectors {
@@ -20,21 +21,22 @@ pub(super) struct Vectors {
 pub(super) struct Way(PinnedBuffer<f64>);
 
 impl Vectors {
-    /// Room for `most` right-hand sides; `updates` and `mail` as [`SolveSpace::new`] takes them.
+    /// For `most` right-hand sides of `n` numbers, in memory from `room`; `updates` and `mail` as [`SolveSpace::new`] takes them.
     pub fn new(
         gpu: &Gpu,
         stream: &Stream,
-        n: usize,
-        updates: u64,
-        mail: u64,
+        room: &mut Room,
+        [n, updates, mail]: [u64; 3],
         most: usize,
     ) -> Result<Self, GpuError> {
+        let len = n as usize * most;
+        let sizes = [n, updates, mail];
+        let take = |len| room.take(len);
         Ok(Self {
             most,
-            // n is below 2^32, and there are few right-hand sides
-            space: SolveSpace::new(gpu, stream, n as u32, updates, mail, most as u32)?,
-            x: gpu.alloc(n * most)?,
-            way: Way::new(gpu, n * most)?,
+            space: SolveSpace::within(gpu, stream, sizes, most as u32, take)?, // few right-hand sides
+            x: room.take(len)?,
+            way: Way::new(gpu, len)?,
         })
     }
 }

@@ -56,16 +56,34 @@ impl SolveSpace {
         mail_rows: u64,
         most_rhs: u32,
     ) -> Result<Self, GpuError> {
+        let sizes = [entries.into(), updates, mail_rows];
+        Self::within(gpu, stream, sizes, most_rhs, |len| gpu.alloc(len))
+    }
+
+    /// The same for `[entries, updates, mail_rows]`, with memory for entries and updates from elsewhere. What stands there need not outlive
+    /// a solve.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and those of `take`.
+    pub fn within(
+        gpu: &Gpu,
+        stream: &Stream,
+        [entries, updates, mail_rows]: [u64; 3],
+        most_rhs: u32,
+        mut take: impl FnMut(usize) -> Result<DeviceBuffer<f64>, GpuError>,
+    ) -> Result<Self, GpuError> {
+        let order = u32::try_from(entries)
+            .map_err(|_| shape("entries of a solve", entries, u32::MAX.into()))?;
         let len =
             |rows: u64| usize::try_from(rows.saturating_mul(most_rhs.into())).unwrap_or(usize::MAX);
         let mut space = Self {
-            entries,
+            entries: order,
             updates,
             mail_rows,
             most_rhs,
             rhs: most_rhs,
-            x: gpu.alloc(len(entries.into()))?,
-            update: gpu.alloc(len(updates))?,
+            x: take(len(entries))?,
+            update: take(len(updates))?,
             mail: gpu.alloc(len(mail_rows))?,
             state: gpu.alloc(3)?,
         };

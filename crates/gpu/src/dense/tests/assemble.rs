@@ -1,6 +1,6 @@
-//! Extend-add and entries.
+//! Extend-add.
 
-use super::super::{Assembly, Child, Entries, Front, FrontShape, Parent, Placed, Real};
+use super::super::{Assembly, Child, Front, FrontShape, Parent, Placed, Real};
 use super::{Random, compare, download, upload};
 use crate::testing;
 
@@ -100,7 +100,10 @@ fn sums_of_children<T: Real>() {
         let written = if fresh { pivots } else { pivots + updates };
         for j in 0..written {
             for i in j..pivots + updates {
-                (want[place(i, j)], owned[place(i, j)]) = (0.0, true);
+                owned[place(i, j)] = true;
+                if j >= pivots {
+                    want[place(i, j)] = 0.0; // a panel is added to
+                }
             }
         }
         for child in parent.children {
@@ -120,43 +123,6 @@ fn sums_of_children<T: Real>() {
     assembly.launch(&stream, &mut device).unwrap();
     let got = download(&stream, &device);
     compare("assembly", &got, &want, |i| owned[i], 0.0);
-}
-
-#[test]
-fn entries_are_added_to_their_places() {
-    added::<f64>();
-    added::<f32>();
-}
-
-fn added<T: Real>() {
-    let Some(gpu) = testing::gpu() else { return };
-    let stream = gpu.stream().unwrap();
-    for n in [0_u32, 1, 255, 256, 257, 100_003] {
-        let values = Random(2).exact::<T>(n.into());
-        let old = Random(3).exact::<T>(u64::from(2 * n + 8));
-        let to: Vec<u64> = (0..n)
-            .map(|e| u64::from(5 + 2 * (n - 1 - e) + e % 2))
-            .collect();
-        let from: Vec<u32> = (0..n).map(|e| (e / 3 * 3) % n).collect();
-        let mut want = old.clone();
-        for (&t, &f) in to.iter().zip(&from) {
-            let sum = want[t as usize] + values[f as usize];
-            want[t as usize] = T::from_f64(sum).to_f64();
-        }
-        let values = upload::<T>(gpu, &stream, &values);
-        // places in 4 bytes, and in 8
-        for make in [Entries::new, Entries::far] {
-            let mut arena = upload::<T>(gpu, &stream, &old);
-            let entries = make(gpu, &to, &from).unwrap();
-            entries.launch(&stream, &mut arena, &values).unwrap();
-            assert_eq!(download(&stream, &arena), want);
-            if n > 1 {
-                let mut view = arena.view_mut();
-                let short = view.slice_mut(..1).unwrap();
-                assert!(entries.launch(&stream, short, &values).is_err());
-            }
-        }
-    }
 }
 
 #[test]

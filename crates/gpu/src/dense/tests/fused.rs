@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 
 use super::super::{
-    BadPivot, Child, FirstBadPivot, Front, FrontEntry, FrontShape, FusedFront, FusedFronts, Placed,
-    Real, SmallFronts,
+    BadPivot, Child, FirstBadPivot, Front, FrontShape, FusedFront, FusedFronts, Placed, Real,
+    SmallFronts,
 };
 use super::{Random, compare, download, epsilon, upload};
 use crate::testing;
@@ -13,7 +13,6 @@ use crate::testing;
 struct Node {
     front: Front,
     children: Vec<(u64, Vec<u32>)>,
-    entries: Vec<FrontEntry>,
 }
 
 /// Sequences of fronts in an arena. What the device must write or must not read is poisoned.
@@ -21,7 +20,6 @@ struct Problem<T> {
     nodes: Vec<Node>,
     lengths: Vec<u32>,
     arena: Vec<f64>,
-    values: Vec<f64>,
     /// What the host makes of the arena, and which of its entries are written.
     want: Vec<f64>,
     owned: Vec<bool>,
@@ -52,7 +50,6 @@ impl<T: Real> Problem<T> {
             nodes: Vec::new(),
             lengths: Vec::new(),
             arena: Vec::new(),
-            values: Vec::new(),
             want: Vec::new(),
             owned: Vec::new(),
             random: Random(seed),
@@ -129,22 +126,16 @@ impl<T: Real> Problem<T> {
                 }
             }
         }
-        let mut entries = Vec::new();
         for column in 0..pivots {
             for row in column..order {
                 let value = match row == column {
                     true => f64::from(2 * order) * largest,
                     false if self.random.next() < 0.3 => self.random.next(),
-                    false => continue,
+                    false => 0.0,
                 };
                 let value = T::from_f64(value).to_f64();
                 full[at(row, column)] += value;
-                entries.push(FrontEntry {
-                    row: row as u16,
-                    column: column as u16,
-                    value: self.values.len() as u32,
-                });
-                self.values.push(value);
+                self.arena[Self::place(&front, row, column)] = value;
             }
         }
         for k in 0..pivots {
@@ -165,11 +156,7 @@ impl<T: Real> Problem<T> {
                 (self.want[place], self.owned[place]) = (full[at(i, j)], true);
             }
         }
-        self.nodes.push(Node {
-            front,
-            children,
-            entries,
-        });
+        self.nodes.push(Node { front, children });
     }
 
     /// A sequence of its own for a front with children from outside, of these orders.
@@ -240,15 +227,13 @@ impl<T: Real> Problem<T> {
             .map(|(node, children)| FusedFront {
                 front: node.front,
                 children,
-                entries: &node.entries,
             })
             .collect();
         let mut list = FusedFronts::<T>::new(gpu, &stream, &fronts, &self.lengths).unwrap();
-        let values = upload::<T>(gpu, &stream, &self.values);
         let mut result: Option<(Vec<f64>, Vec<BadPivot>)> = None;
         for _ in 0..times {
             let mut arena = upload::<T>(gpu, &stream, &self.arena);
-            list.launch(&stream, &mut arena, &values).unwrap();
+            list.launch(&stream, &mut arena).unwrap();
             let now = (download(&stream, &arena), list.bad_pivots(&stream).unwrap());
             if let Some(before) = &result {
                 let same = before
@@ -365,14 +350,16 @@ fn bad_pivots<T: Real>(tiny: f64) {
                 continue; // not harmed by the others
             }
             want.push((n, at));
-            let Problem { nodes, values, .. } = &mut problem;
-            for entry in &nodes[n].entries {
-                let (row, column) = (u32::from(entry.row), u32::from(entry.column));
-                let bad = |i: u32| i == at || i == at + 1;
-                if bad(row) && row == column {
-                    values[entry.value as usize] = value;
-                } else if bad(row) || bad(column) {
-                    values[entry.value as usize] = 0.0; // a column of its own
+            let front = problem.nodes[n].front;
+            for column in 0..pivots {
+                for row in column..pivots + updates {
+                    let bad = |i: u32| i == at || i == at + 1;
+                    let place = Problem::<T>::place(&front, row, column);
+                    if bad(row) && row == column {
+                        problem.arena[place] = value;
+                    } else if bad(row) || bad(column) {
+                        problem.arena[place] = 0.0; // a column of its own
+                    }
                 }
             }
         }
@@ -396,13 +383,11 @@ fn bad_pivots<T: Real>(tiny: f64) {
             .map(|node| FusedFront {
                 front: node.front,
                 children: &[],
-                entries: &node.entries,
             })
             .collect();
         let mut list = FusedFronts::<T>::new(gpu, &stream, &fronts, &[6]).unwrap();
         let mut arena = upload::<T>(gpu, &stream, &problem.arena);
-        let values = upload::<T>(gpu, &stream, &problem.values);
-        list.launch(&stream, &mut arena, &values).unwrap();
+        list.launch(&stream, &mut arena).unwrap();
         let mut first = stream.to_device(gpu, &[u64::MAX]).unwrap();
         let least = FirstBadPivot::new(gpu, &stream, &columns).unwrap();
         least.launch(&stream, &list, &mut first).unwrap();
@@ -432,7 +417,6 @@ fn what_does_not_fit_is_an_error() {
     let good = FusedFront {
         front: node.front,
         children: &children,
-        entries: &node.entries,
     };
     let make = |front: FusedFront<'_>, lengths: &[u32]| {
         FusedFronts::<f64>::new(gpu, &stream, &[front], lengths)
@@ -451,18 +435,6 @@ fn what_does_not_fit_is_an_error() {
         ..node.front
     });
     assert!(make(crooked, &[1]).is_err());
-    for (row, column) in [(2, 3), (9, 0), (6, 4)] {
-        let entries = [FrontEntry {
-            row,
-            column,
-            value: 0,
-        }];
-        let outside = FusedFront {
-            entries: &entries,
-            ..good
-        };
-        assert!(make(outside, &[1]).is_err());
-    }
     for relative in [&[0, 9][..], &[3, 3], &[2, 1]] {
         let children = [Child { relative, ..child }];
         let outside = FusedFront {
@@ -472,10 +444,6 @@ fn what_does_not_fit_is_an_error() {
         assert!(make(outside, &[1]).is_err());
     }
     let mut list = make(good, &[1]).unwrap();
-    let values = upload::<f64>(gpu, &stream, &problem.values);
-    let mut arena = upload::<f64>(gpu, &stream, &problem.arena);
-    let few = values.view().slice(..1).unwrap();
-    assert!(list.launch(&stream, &mut arena, few).is_err());
     let mut small = gpu.alloc::<f64>(10).unwrap();
-    assert!(list.launch(&stream, &mut small, &values).is_err());
+    assert!(list.launch(&stream, &mut small).is_err());
 }

@@ -1,6 +1,7 @@
 //! Dense kernels against the host; skipped visibly without a GPU.
 
 mod assemble;
+mod entries;
 mod front;
 mod fused;
 mod gather;

@@ -28,21 +28,12 @@ fn the_diagonal_comes_near_one() {
         }
         let mut scaling = scaling(gpu, &stream, &starts, &rows).unwrap();
         let on_device = stream.to_device(gpu, &values).unwrap();
-        let mut rounded = gpu.alloc::<f32>(values.len()).unwrap();
         scaling.fit(&stream, on_device.view()).unwrap();
-        scaling
-            .round(&stream, on_device.view(), rounded.view_mut())
-            .unwrap();
         let d = stream.to_host(scaling.diagonal()).unwrap();
-        let rounded = stream.to_host(&rounded).unwrap();
         for j in 0..n {
             assert!(d[j].log2().fract() == 0.0, "{}", d[j]);
-            let first = starts[j] as usize;
-            assert!((0.5..2.0).contains(&rounded[first]), "{}", rounded[first]);
-            for k in first..starts[j + 1] as usize {
-                let want = (values[k] * d[j] * d[rows[k] as usize]) as f32;
-                assert_eq!(rounded[k], want);
-            }
+            let scaled = values[starts[j] as usize] * d[j] * d[j];
+            assert!((0.5..2.0).contains(&scaled), "{scaled}");
         }
         let ones = vec![1.0; n];
         let mut x = stream.to_device(gpu, &ones).unwrap();
