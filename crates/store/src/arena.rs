@@ -3,7 +3,6 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use memmap2::MmapMut;
 use thiserror::Error;
 
 use crate::spare::Block;
@@ -33,26 +32,16 @@ pub enum StoreError {
     },
 }
 
-/// Bytes up to which a block comes from the program's own heap: memory that was used before costs
-/// less than a page of the operating system, and small systems are solved in a millisecond.
-const SMALL_BYTES: usize = 1 << 20;
-
 /// A fixed block of numbers, zero at first, never moved.
 ///
 /// Pages of a large block are taken when first touched, so whoever fills a part first pays for it, on
 /// its own core.
 #[derive(Debug)]
 pub struct Arena<T> {
-    place: Place,
+    /// Words, aligned for both number types.
+    block: Block,
     len: usize,
     element: PhantomData<T>,
-}
-
-#[derive(Debug)]
-enum Place {
-    /// Words, aligned for both number types.
-    Heap(Block),
-    Map(MmapMut),
 }
 
 impl<T: Element> Arena<T> {
@@ -62,22 +51,8 @@ impl<T: Element> Arena<T> {
         let refused = |source| StoreError::Memory { bytes, source };
         let size =
             usize::try_from(bytes).map_err(|_| refused(std::io::ErrorKind::OutOfMemory.into()))?;
-        if size <= SMALL_BYTES {
-            return Ok(Self {
-                place: Place::Heap(Block::zeros(size.div_ceil(size_of::<u64>()))),
-                len: len as usize,
-                element: PhantomData,
-            });
-        }
-        let map = MmapMut::map_anon(size).map_err(refused)?;
-        // First touch of small pages runs at 0.3 to 2.4 GB/s, of huge ones at 10 (BASELINES). The
-        // advice may be refused; then the pages are small and everything still works.
-        #[cfg(target_os = "linux")]
-        if let Err(error) = map.advise(memmap2::Advice::HugePage) {
-            let _ = error;
-        }
         Ok(Self {
-            place: Place::Map(map),
+            block: Block::zeros(size.div_ceil(size_of::<u64>())).map_err(refused)?,
             len: len as usize,
             element: PhantomData,
         })
@@ -108,20 +83,14 @@ impl<T: Element> Arena<T> {
 
     /// All numbers.
     pub fn as_slice(&self) -> &[T] {
-        let first: *const T = match &self.place {
-            Place::Heap(words) => words.as_ptr().cast(),
-            Place::Map(map) => map.as_ptr().cast(),
-        };
+        let first: *const T = self.block.as_ptr().cast();
         // SAFETY: there is room for `len` numbers, aligned to 8 bytes, and any bits are a value.
         unsafe { std::slice::from_raw_parts(first, self.len) }
     }
 
     /// All numbers, for writing.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
-        let first: *mut T = match &mut self.place {
-            Place::Heap(words) => words.as_mut_ptr().cast(),
-            Place::Map(map) => map.as_mut_ptr().cast(),
-        };
+        let first: *mut T = self.block.as_mut_ptr().cast();
         // SAFETY: as in `as_slice`; the exclusive borrow of `self` makes it the only one.
         unsafe { std::slice::from_raw_parts_mut(first, self.len) }
     }

@@ -1,59 +1,130 @@
-//! Small blocks that were given back, kept for whoever asks next.
+//! Blocks of words; those of middling size that were given back are kept for whoever asks next.
 //!
-//! Small systems take a millisecond, and often come one after another. The allocator gives the pages of
-//! a freed block back to the operating system, which clears and maps others, 4 KiB at a time, for the
-//! next one: a sixth of the time from the pattern of `nos5` to a solution (run `cpu-5`).
+//! Small systems take milliseconds, and often come one after another. A block that goes back to the
+//! operating system costs its pages anew, cleared and mapped one by one: more than half of the time of a
+//! first factorization of `bcsstk13` (run `small-1`).
 
-use std::sync::{Mutex, PoisonError};
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Blocks that are kept, in the whole program: 4 MiB at most, as an arena's are of 1 MiB at most.
-const KEPT: usize = 4;
+use memmap2::MmapMut;
+
+/// Words up to which a block comes from the program's own heap: memory that was used before costs less
+/// than a page of the operating system.
+const HEAP_WORDS: usize = 1 << 17;
+
+/// Words up to which a block is kept: 16 MiB. Larger ones are used for long enough to be worth their pages.
+const KEPT_WORDS: usize = 1 << 21;
+
+/// Words that are kept in the whole program: 32 MiB, half of what glibc's allocator may keep of its own accord.
+const KEPT_WORDS_IN_ALL: usize = 1 << 22;
 
 static SPARE: Mutex<Spare> = Mutex::new(Spare(Vec::new()));
 
-/// Blocks that were given back, the last one behind.
-struct Spare(Vec<Vec<u64>>);
+fn spare() -> MutexGuard<'static, Spare> {
+    // No code that can panic runs under this lock but the allocator's.
+    SPARE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives what is kept back to the operating system.
+pub(crate) fn forget_spare() {
+    let kept = std::mem::take(&mut spare().0);
+    drop(kept); // not under the lock
+}
+
+/// Where words are.
+#[derive(Debug)]
+enum Words {
+    Heap(Vec<u64>),
+    /// Pages of the operating system, huge ones where it has them.
+    Map(MmapMut),
+}
+
+impl Words {
+    /// New words, all zero.
+    fn zeros(words: usize) -> io::Result<Self> {
+        if words <= HEAP_WORDS {
+            return Ok(Self::Heap(vec![0; words]));
+        }
+        let bytes = words.checked_mul(size_of::<u64>());
+        let map = MmapMut::map_anon(bytes.ok_or(io::ErrorKind::OutOfMemory)?)?;
+        // First touch of small pages runs at 0.3 to 2.4 GB/s, of huge ones at 10 (BASELINES). The
+        // advice may be refused; then the pages are small and everything still works.
+        #[cfg(target_os = "linux")]
+        if let Err(error) = map.advise(memmap2::Advice::HugePage) {
+            let _ = error;
+        }
+        Ok(Self::Map(map))
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Heap(words) => words.len(),
+            Self::Map(map) => map.len() / size_of::<u64>(),
+        }
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut u64 {
+        match self {
+            Self::Heap(words) => words.as_mut_ptr(),
+            Self::Map(map) => map.as_mut_ptr().cast(),
+        }
+    }
+}
+
+/// What was given back, the last one behind.
+struct Spare(Vec<Words>);
 
 impl Spare {
-    /// Takes out the smallest block that holds so many words and is not much too large.
-    fn take(&mut self, words: usize) -> Option<Vec<u64>> {
-        let fits = |k: &usize| (words..=4 * words).contains(&self.0[*k].capacity());
+    /// Takes out the smallest that holds so many words and is not much too large.
+    fn take(&mut self, words: usize) -> Option<Words> {
+        let fits = |k: &usize| (words..=words.saturating_mul(4)).contains(&self.0[*k].len());
         let best = (0..self.0.len())
             .filter(fits)
-            .min_by_key(|&k| self.0[k].capacity())?;
+            .min_by_key(|&k| self.0[k].len())?;
         Some(self.0.remove(best))
     }
 
-    /// Keeps a block, in the place of the one that nobody has wanted for longest.
-    fn keep(&mut self, block: Vec<u64>) {
-        if self.0.len() == KEPT {
-            self.0.remove(0);
-        }
-        self.0.push(block);
+    /// Keeps words, in the place of those that nobody has wanted for longest, which are returned.
+    fn keep(&mut self, words: Words) -> Vec<Words> {
+        let mut room = KEPT_WORDS_IN_ALL - words.len();
+        let newest = self.0.iter().rev();
+        let kept = newest.take_while(|w| {
+            let fits = w.len() <= room;
+            room = room.saturating_sub(w.len());
+            fits
+        });
+        let old = self.0.len() - kept.count();
+        self.0.push(words);
+        self.0.drain(..old).collect()
     }
 }
 
 /// Words of memory, zero at first, that others may get once they are dropped.
 #[derive(Debug)]
-pub(crate) struct Block(Vec<u64>);
+pub(crate) struct Block(Words);
 
 impl Block {
     /// A block of zeros, spare or new.
-    pub fn zeros(words: usize) -> Self {
-        let spare = SPARE
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take(words);
-        let Some(mut block) = spare else {
-            return Self(vec![0; words]);
+    pub fn zeros(words: usize) -> io::Result<Self> {
+        let kept = if words > KEPT_WORDS {
+            None
+        } else {
+            spare().take(words)
         };
-        block.clear();
-        block.resize(words, 0);
-        Self(block)
+        let Some(mut kept) = kept else {
+            return Words::zeros(words).map(Self);
+        };
+        // SAFETY: there are at least so many words.
+        unsafe { std::ptr::write_bytes(kept.as_mut_ptr(), 0, words) };
+        Ok(Self(kept))
     }
 
     pub fn as_ptr(&self) -> *const u64 {
-        self.0.as_ptr()
+        match &self.0 {
+            Words::Heap(words) => words.as_ptr(),
+            Words::Map(map) => map.as_ptr().cast(),
+        }
     }
 
     pub fn as_mut_ptr(&mut self) -> *mut u64 {
@@ -63,12 +134,10 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if self.0.capacity() > 0 {
-            let block = std::mem::take(&mut self.0);
-            SPARE
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .keep(block);
+        let words = std::mem::replace(&mut self.0, Words::Heap(Vec::new()));
+        if (1..=KEPT_WORDS).contains(&words.len()) {
+            let old = spare().keep(words);
+            drop(old); // not under the lock
         }
     }
 }
@@ -80,30 +149,51 @@ mod tests {
     #[test]
     fn what_was_used_before_is_zero_again() {
         for round in 0..3 {
-            let mut blocks: Vec<_> = (1..8).map(|k| Block::zeros(1000 * k + round)).collect();
-            for (k, block) in blocks.iter_mut().enumerate() {
-                let len = 1000 * (k + 1) + round;
+            let sizes: Vec<usize> = (1..8).map(|k| 40_000 * k + round).collect();
+            let blocks = sizes.iter().map(|&n| Block::zeros(n).unwrap());
+            for (mut block, len) in blocks.collect::<Vec<_>>().into_iter().zip(sizes) {
                 // SAFETY: the block has that many words.
                 let words = unsafe { std::slice::from_raw_parts_mut(block.as_mut_ptr(), len) };
                 assert!(words.iter().all(|&w| w == 0));
                 words.fill(u64::MAX);
             }
         }
-        assert!(SPARE.lock().unwrap().0.len() <= KEPT);
-        assert!(Block::zeros(0).as_ptr().is_aligned());
+        assert!(Block::zeros(0).unwrap().as_ptr().is_aligned());
     }
 
     #[test]
-    fn the_smallest_that_fits_is_taken_and_the_oldest_forgotten() {
+    fn the_smallest_that_fits_is_taken() {
         let mut spare = Spare(Vec::new());
-        for words in [100, 400, 200, 300, 500] {
-            spare.keep(Vec::with_capacity(words));
+        for words in [100, 400, 200, 300, HEAP_WORDS + 500] {
+            assert!(spare.keep(Words::zeros(words).unwrap()).is_empty());
         }
-        assert_eq!(spare.0.len(), KEPT);
-        assert!(spare.take(100).is_some_and(|b| b.capacity() == 200));
-        assert!(spare.take(250).is_some_and(|b| b.capacity() == 300));
-        assert!(spare.take(50).is_none(), "far too large");
-        assert!(spare.take(501).is_none(), "too small");
+        assert!(spare.take(101).is_some_and(|w| w.len() == 200));
+        assert!(spare.take(250).is_some_and(|w| w.len() == 300));
+        assert!(spare.take(20).is_none(), "far too large");
+        assert!(
+            spare
+                .take(HEAP_WORDS)
+                .is_some_and(|w| w.len() >= HEAP_WORDS + 500)
+        );
+        assert!(spare.take(401).is_none(), "too small");
         assert_eq!(spare.0.len(), 2);
+    }
+
+    #[test]
+    fn the_oldest_is_forgotten() {
+        let mut spare = Spare(Vec::new());
+        let half = KEPT_WORDS;
+        for words in [10, half, half - 20] {
+            assert!(spare.keep(Words::zeros(words).unwrap()).is_empty());
+        }
+        let old: Vec<usize> = spare
+            .keep(Words::zeros(11).unwrap())
+            .iter()
+            .map(Words::len)
+            .collect();
+        assert_eq!(old, [10]);
+        let old = spare.keep(Words::zeros(half).unwrap());
+        assert_eq!(old.len(), 1);
+        assert!(spare.0.iter().map(Words::len).sum::<usize>() <= KEPT_WORDS_IN_ALL);
     }
 }
