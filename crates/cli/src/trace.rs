@@ -95,12 +95,13 @@ impl Args {
     }
 }
 
-/// What a piece of a GPU's work was for, where it is of a stage of the tree.
+/// What a piece of a GPU's work was for, where it is of a factorization or a solve.
 fn stage_name(piece: &DeviceSpan) -> Option<String> {
     match Purpose::of_group(piece.group) {
         Purpose::Factorize(k) => Some(format!("factorize {k}")),
         Purpose::Forward(k) => Some(format!("forward {k}")),
         Purpose::Backward(k) => Some(format!("backward {k}")),
+        Purpose::Enter => Some("entries".to_owned()),
         Purpose::Other | Purpose::Begin => None,
     }
 }

@@ -127,6 +127,8 @@ mod tests {
         let spans = vec![
             piece("copy", Purpose::Other, 1.0),
             piece("fill", Purpose::Begin, 2.0),
+            piece("fill", Purpose::Enter, 256.0),
+            piece("entries", Purpose::Enter, 512.0),
             piece("fronts", Purpose::Factorize(0), 4.0),
             piece("fronts", Purpose::Factorize(last), 8.0),
             piece("fill", Purpose::Factorize(last), 16.0),

@@ -1,7 +1,7 @@
 // Entries of a sparse symmetric matrix on their way into the panels of fronts: each finds its place from the pattern.
 //
 // Shapes: A: n lines of entries, line j from starts[j] to starts[j + 1], each entry off the diagonal once, in either half; values as
-//         many. position[j]: elimination number of unknown j; front_of[p]: front of the pivot with elimination number p.
+//         many. unknowns[j]: the elimination number of unknown j and its front.
 //         rows: elimination numbers of the rows below the pivots, ascending, front after front. scale: n numbers, or none.
 //         kept: what the lines in `late` have, line kept_starts[l] on for number l of them.
 // Grid:   any; groups of 1 << lanes threads take a line, and go on with a stride.
@@ -11,16 +11,21 @@
 
 #define THREADS 256u
 
-struct EntryFront {
-    u64 panel, rows; // where its panel stands, and where its rows do in the list of all
-    u32 column;      // elimination number of its first pivot
+struct __align__(8) Unknown {
+    u32 position, front;
+};
+
+struct __align__(32) EntryFront {
+    u64 panel;  // where its panel stands
+    u32 rows;   // where its rows do in the list of all
+    u32 column; // elimination number of its first pivot
     u32 pivots, updates;
     u32 height, first_update; // stored rows of the panel, and the first one below the pivots
-    u32 unused;
 };
 
 struct Lines {
-    const u32 *starts, *indices, *position, *front_of;
+    const u32 *starts, *indices;
+    const Unknown *unknowns;
     const EntryFront *fronts;
     const u32 *rows;
     const u32 *late, *kept_starts;
@@ -60,8 +65,10 @@ template <class R, class V> __device__ __forceinline__ R scaled(V value, const f
 
 // arena[the place of an entry] <- value
 template <class R> __device__ __forceinline__ void place(R *arena, const Lines &a, u32 i, u32 j, R value) {
-    const u32 p = a.position[i], q = a.position[j], column = smaller(p, q), row = larger(p, q);
-    const EntryFront f = a.fronts[a.front_of[column]];
+    const Unknown p = a.unknowns[i], q = a.unknowns[j];
+    const bool upright = q.position <= p.position;
+    const u32 column = upright ? q.position : p.position, row = upright ? p.position : q.position;
+    const EntryFront f = a.fronts[upright ? q.front : p.front];
     if (f.panel < a.begin || f.panel >= a.end) return;
     u32 stored = row - f.column;
     if (stored >= f.pivots) {

@@ -62,25 +62,33 @@ pub struct EntryFront {
 #[derive(Clone, Copy)]
 struct FrontData {
     panel: u64,
-    rows: u64,
+    rows: u32,
     column: u32,
     pivots: u32,
     updates: u32,
     height: u32,
     first_update: u32,
-    unused: u32,
+}
+
+/// Laid out as the kernel's `Unknown`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct UnknownData {
+    position: u32,
+    front: u32,
 }
 
 // SAFETY: numbers without padding.
 unsafe impl crate::Element for FrontData {}
+// SAFETY: numbers without padding.
+unsafe impl crate::Element for UnknownData {}
 
 /// Laid out as the kernel's `Lines`.
 #[repr(C)]
 struct Lines {
     starts: DevicePtr<u32>,
     indices: DevicePtr<u32>,
-    position: DevicePtr<u32>,
-    front_of: DevicePtr<u32>,
+    unknowns: DevicePtr<UnknownData>,
     fronts: DevicePtr<FrontData>,
     rows: DevicePtr<u32>,
     late: DevicePtr<u32>,
@@ -101,8 +109,7 @@ pub struct Entries<T = f64> {
     wide: Filling,
     enter_kept: Kernel,
     pattern: Arc<HalfPattern>,
-    position: DeviceBuffer<u32>,
-    front_of: DeviceBuffer<u32>,
+    unknowns: DeviceBuffer<UnknownData>,
     fronts: DeviceBuffer<FrontData>,
     rows: DeviceBuffer<u32>,
     /// Panels that stand from here on are filled later.
@@ -158,6 +165,11 @@ impl<T: Real> Entries<T> {
         if let Some(column) = lists.front_of.iter().position(|&f| f == NONE) {
             return Err(shape("column of no front", column as u64, n.into()));
         }
+        let unknown = |&position: &u32| UnknownData {
+            position,
+            front: lists.front_of[position as usize],
+        };
+        let unknowns: Vec<UnknownData> = position.iter().map(unknown).collect();
         let (late, kept_starts, late_panels) = lists.late(order, starts, early);
         let module = gpu.load(&PROGRAM)?;
         let filling = |of: &str| -> Result<Filling, GpuError> {
@@ -171,8 +183,7 @@ impl<T: Real> Entries<T> {
             wide: filling("f64")?,
             enter_kept: module.kernel(&format!("dense_enter_kept_{}", T::NAME))?,
             pattern: Arc::clone(pattern),
-            position: stream.list(gpu, position)?,
-            front_of: stream.list(gpu, &lists.front_of)?,
+            unknowns: stream.list(gpu, &unknowns)?,
             fronts: stream.list(gpu, &lists.fronts)?,
             rows: stream.list(gpu, rows)?,
             early,
@@ -310,8 +321,7 @@ impl<T: Real> Entries<T> {
         Lines {
             starts,
             indices,
-            position: self.position.ptr(),
-            front_of: self.front_of.ptr(),
+            unknowns: self.unknowns.ptr(),
             fronts: self.fronts.ptr(),
             rows: self.rows.ptr(),
             late: self.late.ptr(),
@@ -364,6 +374,8 @@ impl Lists {
         if end > rows {
             return Err(shape("rows of a front", end, rows));
         }
+        let first_row = u32::try_from(front.rows)
+            .map_err(|_| shape("rows of all fronts", front.rows, u32::MAX.into()))?;
         let own = FrontShape::of::<T>(front.pivots, front.updates)?;
         let panel = Placed::packed(front.panel, own.panel_height);
         let end = panel.check::<T>("panel of a front", own.panel_height, front.pivots)?;
@@ -379,13 +391,12 @@ impl Lists {
         columns.fill(self.fronts.len() as u32); // each has a column, or is not asked for
         self.fronts.push(FrontData {
             panel: front.panel,
-            rows: front.rows,
+            rows: first_row,
             column: front.column,
             pivots: front.pivots,
             updates: front.updates,
             height: own.panel_height,
             first_update: own.first_update,
-            unused: 0,
         });
         Ok(())
     }

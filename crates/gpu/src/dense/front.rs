@@ -227,12 +227,6 @@ impl<T: Real> Fronts<T> {
         Self::gathering(gpu, stream, fronts, &[], tile)
     }
 
-    /// Whether fronts of such tiles can gather what their children give to their update matrices.
-    #[must_use]
-    pub const fn gathers(tile: Tile) -> bool {
-        matches!(tile, Tile::T64 | Tile::T128)
-    }
-
     /// The same, of fronts of which those that say where their update matrices are [gathered](Assembly::gathered) from sum
     /// them up themselves, tile by tile, in the order of the children: nothing of the sum is written or read. Nothing is gathered by fronts behind
     /// the end of `gathered`.
@@ -257,7 +251,7 @@ impl<T: Real> Fronts<T> {
         for (number, front) in (0_u32..).zip(fronts) {
             let (mut d, end) = front.data::<T>(progress, number)?;
             if let Some(&Some(from)) = gathered.get(number as usize) {
-                if from.updates != front.updates || !Self::gathers(tile) {
+                if from.updates != front.updates || !tile.gathers() {
                     let (got, have) = (front.updates.into(), from.updates.into());
                     return Err(shape("update matrix that is gathered", got, have));
                 }
@@ -371,7 +365,7 @@ impl<T: Real> Fronts<T> {
         let arguments: [&dyn Arg; 8] = [
             &arena, &fronts, &tasks, &ticket, &progress, &status, &firsts, &parts,
         ];
-        let count = if Self::gathers(self.tile) { 8 } else { 6 };
+        let count = if self.tile.gathers() { 8 } else { 6 };
         // SAFETY: the arguments of the kernels; all fronts end within the arena, tasks name fronts of the list and
         // tiles within them, each behind those it waits for; counters and status were just cleared. Fronts that gather
         // have numbers of parts for each of their tiles, parts end within the arena.

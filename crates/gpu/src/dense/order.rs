@@ -43,6 +43,13 @@ impl Tile {
         }
     }
 
+    /// Whether fronts of such tiles can gather what their children give to their update matrices
+    /// ([`Fronts::gathering`](super::Fronts::gathering)).
+    #[must_use]
+    pub const fn gathers(self) -> bool {
+        matches!(self, Self::T64 | Self::T128)
+    }
+
     /// As kernels are named after it.
     pub(crate) const fn name(self) -> &'static str {
         match self {

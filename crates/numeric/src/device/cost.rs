@@ -4,7 +4,6 @@
 //! tiles in the largest front and the operations of all of them; a stage has a fixed cost besides. How much of a device's
 //! [rates](DeviceRates) is reached was fitted to factorizations on an H100.
 
-use tamarack_gpu::dense::Fronts;
 use tamarack_plan::Precision;
 
 use super::plan::{DevicePlan, FrontKind};
@@ -38,7 +37,7 @@ pub(super) fn secs(plan: &DevicePlan, rates: &DeviceRates) -> f64 {
             numbers += (npiv * (npiv + nupd) + nupd * nupd) as f64; // read once, written once
             if let FrontKind::Tiled(tile) = plan.kind(s as usize) {
                 tiles = tiles.max(npiv.div_ceil(64));
-                if !Fronts::<f64>::gathers(tile) {
+                if !tile.gathers() {
                     numbers += (nupd * nupd) as f64; // the sum of the children is written before
                 }
             }
@@ -68,7 +67,7 @@ pub(super) fn device_bytes(plan: &DevicePlan) -> u64 {
     };
     let pattern = 4 * (nnz + n);
     // of each unknown its position and its front; of fronts their rows
-    let entries = 8 * n + 40 * fronts + 4 * rows;
+    let entries = 8 * n + 32 * fronts + 4 * rows;
     // relative indices; rows, starts and sources of a solve
     let indices = 4 * (rows + 3 * rows + n);
     let tiles: u64 = (0..symbolic.supernodes())
@@ -99,7 +98,7 @@ fn tile_bytes(plan: &DevicePlan, s: usize) -> u64 {
     let triangle = |rows: u64| rows * (rows + 1) / 2;
     let assembled = ASSEMBLED_TILE_BYTES * triangle(rows);
     match plan.kind(s) {
-        FrontKind::Tiled(tile) if Fronts::<f64>::gathers(tile) => {
+        FrontKind::Tiled(tile) if tile.gathers() => {
             assembled + TASK_BYTES * triangle(rows) - GATHERED_LESS_BYTES * triangle(below)
         }
         FrontKind::Tiled(_) => assembled + TASK_BYTES * triangle(rows),

@@ -78,10 +78,11 @@ impl<T: DeviceValue> DeviceFactor<T> {
         let mut first_bad = gpu.alloc(1)?;
         let stages = || {
             side_by_side(plan.staged().stages(), |k| -> Result<_, GpuError> {
-                Stage::new(gpu, &gpu.stream()?, &StageWork::new(&plan, k)?)
+                Stage::new(gpu, lanes.main(), &StageWork::new(&plan, k)?)
             })
         };
-        let lists = || beside(|| entries_of(&plan, gpu, pattern), stages);
+        let entries = || entries_of(&plan, gpu, lanes.main(), pattern);
+        let lists = || beside(entries, stages);
         let (same, (entries, stages)) = beside(|| same_pattern(symbolic, pattern), lists);
         same?;
         let entries = entries?;
@@ -182,7 +183,7 @@ impl<T: DeviceValue> DeviceFactor<T> {
                 spare.view().cast::<f64>().slice(..count)?
             }
         };
-        self.gpu.group_profile(Purpose::Begin.group());
+        self.gpu.group_profile(Purpose::Enter.group());
         let stream = self.lanes.main();
         self.entries.launch_wide(stream, panels, values, scale)?;
         let bad = self.run()?;
@@ -262,7 +263,7 @@ impl<T: DeviceValue> DeviceFactor<T> {
     /// Factorizes the values in this precision; the first bad pivot, and its value.
     fn run_own(&mut self) -> Result<Option<(ElimIdx, f64)>, GpuError> {
         let (panels, _) = split(&mut self.arena, &self.plan)?;
-        self.gpu.group_profile(Purpose::Begin.group());
+        self.gpu.group_profile(Purpose::Enter.group());
         if let Some(values) = &self.values {
             self.entries.launch(self.lanes.main(), panels, values)?;
         }
@@ -429,9 +430,10 @@ fn room<'a, T: DeviceValue>(
 fn entries_of<T: DeviceValue>(
     plan: &DevicePlan,
     gpu: &Gpu,
+    stream: &Stream,
     pattern: &Pattern,
 ) -> Result<Entries<T>, GpuError> {
-    let (symbolic, stream) = (plan.symbolic(), gpu.stream()?);
+    let symbolic = plan.symbolic();
     let mut rows = 0;
     let fronts = (0..symbolic.supernodes()).map(|s| {
         // n is below 2^32
@@ -448,14 +450,14 @@ fn entries_of<T: DeviceValue>(
     });
     let starts = pattern.col_ptr();
     let map = EntryMap {
-        pattern: &HalfPattern::new(gpu, &stream, starts, pattern.row_idx())?,
+        pattern: &HalfPattern::new(gpu, stream, starts, pattern.row_idx())?,
         starts,
         position: symbolic.permutation().elim_of_user(),
         order: symbolic.permutation().user_of_elim(),
         rows: symbolic.all_rows(),
         early: plan.filled_at(0).map_or(0, |panels| panels.end),
     };
-    Entries::new(gpu, &stream, &map, fronts)
+    Entries::new(gpu, stream, &map, fronts)
 }
 
 /// An error for another pattern than the one that was analyzed.

@@ -5,8 +5,10 @@
 pub enum Purpose {
     /// Anything else: uploads, residuals, other users of the device.
     Other,
-    /// The beginning of a factorization.
+    /// The beginning of a factorization, one piece for each.
     Begin,
+    /// The way of the entries of A into the panels that are filled first.
+    Enter,
     /// A stage of a factorization.
     Factorize(u32),
     /// A stage of a forward substitution.
@@ -18,7 +20,7 @@ pub enum Purpose {
 /// Kinds of work that stages have.
 const KINDS: u32 = 3;
 /// Groups before those of stages.
-const BEFORE: u32 = 2;
+const BEFORE: u32 = 3;
 
 impl Purpose {
     /// Its number among the groups of a profile.
@@ -28,6 +30,7 @@ impl Purpose {
         match self {
             Self::Other => 0,
             Self::Begin => 1,
+            Self::Enter => 2,
             Self::Factorize(stage) => BEFORE + KINDS * stage,
             Self::Forward(stage) => BEFORE + KINDS * stage + 1,
             Self::Backward(stage) => BEFORE + KINDS * stage + 2,
@@ -38,7 +41,11 @@ impl Purpose {
     #[must_use]
     pub fn of_group(group: u32) -> Self {
         let Some(number) = group.checked_sub(BEFORE) else {
-            return if group == 0 { Self::Other } else { Self::Begin };
+            return match group {
+                0 => Self::Other,
+                1 => Self::Begin,
+                _ => Self::Enter,
+            };
         };
         match (number / KINDS, number % KINDS) {
             (stage, 0) => Self::Factorize(stage),

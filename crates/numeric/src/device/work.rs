@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tamarack_gpu::GpuError;
-use tamarack_gpu::dense::{Child, Front, Fronts, FusedFront, Parent, Tile};
+use tamarack_gpu::dense::{Child, Front, FusedFront, Parent, Tile};
 
 use super::plan::{DevicePlan, FrontKind};
 
@@ -91,7 +91,7 @@ impl<'a> StageWork<'a> {
                         group.fronts.push(front);
                         group.columns.push(column);
                     }
-                    gathered = Fronts::<f64>::gathers(tile); // in all precisions
+                    gathered = tile.gathers();
                 }
                 FrontKind::Sum => {}
             }

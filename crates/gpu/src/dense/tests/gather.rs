@@ -147,7 +147,8 @@ fn another_front_is_not_gathered() {
     let of = |front: Front, tile| {
         Fronts::<f64>::gathering(gpu, &stream, &[front], assembly.gathered(), tile).is_ok()
     };
-    assert!(of(front, Tile::T64));
+    assert!(of(front, Tile::T64) && of(front, Tile::T128));
+    assert!(!of(front, Tile::Tall), "its tiles are not square");
     let larger = Front {
         updates: front.updates + 64,
         ..front
