@@ -16,6 +16,9 @@ const PARTS_PER_THREAD: u64 = 12;
 /// Less work than this is not cut: it would not be worth the overhead. Tests cut small forests too.
 const LEAST_WORK: u64 = if cfg!(test) { 8 } else { 1 << 16 };
 
+/// Rows of the top that a thread takes in one go: they are long.
+const TOP_ROWS: usize = 128;
+
 /// Subtrees below the top with less than this part of a full one's work are left in the top.
 const SLIVER: u64 = 64;
 
@@ -102,7 +105,7 @@ impl Parts {
     where
         V: Fn(u32, &mut dyn FnMut(usize, T)) + Sync,
     {
-        let blocks = map_all(chunks(rows.len(), 1 << 12), |range| {
+        let blocks = map_all(chunks(rows.len(), TOP_ROWS), |range| {
             let mut ends = vec![0usize; self.ranges.len() + 2];
             let mut found = Vec::new();
             for &row in &rows[range] {
