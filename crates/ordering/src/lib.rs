@@ -17,7 +17,7 @@ pub use graph::Graph;
 pub use guide::{Coordinates, PartitionTree};
 pub use method::{Method, order, order_until};
 pub use mindeg::{AmdOptions, MmdOptions};
-pub use nd::NdOptions;
+pub use nd::{MergedGraph, NdOptions};
 pub use workspace::Workspace;
 
 #[cfg(test)]

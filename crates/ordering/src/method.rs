@@ -101,7 +101,7 @@ pub fn order(
 }
 
 /// As [`order`], unless `stop` becomes true meanwhile: another thread has found something better.
-/// Only nested dissection, which takes longest, looks at `stop`.
+/// Nested dissection and approximate minimum degree look at `stop`, the others do not.
 ///
 /// # Errors
 /// [`OrderingError::Stopped`] if it was given up; else as [`order`].
@@ -131,7 +131,8 @@ pub fn order_until(
         }
         Method::Amd(options) => {
             ws.quotient.load(pattern)?;
-            Amd::new(ws, n as u32, options.aggressive).run(options.dense_limit(n), &mut ())?;
+            let mut elimination = Amd::new(ws, n as u32, options.aggressive).until(stop);
+            elimination.run(options.dense_limit(n), &mut ())?;
             finish(ws)?;
         }
         Method::NestedDissection(options) => {

@@ -1,9 +1,9 @@
 //! Which ordering: by the predicted seconds of the factorization that it leads to.
 //!
 //! Minimum degree is cheap, of a graph whose twins are merged even more so. Nested dissection is taken where it saves more of
-//! the factorization than it takes itself. Where there are threads for both they begin at the same time, unless
-//! the graph is like a plane ([`shape`](crate::shape)): then a dissection is hardly ever worth its time, and
-//! one that has begun would take memory bandwidth from the elimination.
+//! the factorization than it takes itself. Where there are threads for both they begin at the same time, and the graph's
+//! shape ([`shape`](crate::shape)) says which one is in vain: on a plane a dissection is hardly ever worth its time, in a solid
+//! minimum degree is never better.
 //! Alternatives are compared by the sizes of their fronts ([`SymbolicDraft`]); only the one that is
 //! taken is analyzed to the end. Which one that is depends on the pattern and the options, not on the clock and not on
 //! the number of threads: another order would give other bits.
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use tamarack_ordering::{
-    AmdOptions, Method, NdOptions, OrderingError, Workspace, order, order_until,
+    AmdOptions, MergedGraph, Method, NdOptions, OrderingError, Workspace, order, order_until,
 };
 use tamarack_plan::{Machine, predicted_secs};
 use tamarack_sparse::{Pattern, Permutation};
@@ -20,12 +20,9 @@ use tamarack_symbolic::{SymbolicDraft, SymbolicFactor};
 
 use crate::Error;
 use crate::analysis::AnalysisSecs;
+use crate::both::Both;
 use crate::options::{Options, Ordering};
-use crate::shape::{Shape, is_narrow};
-
-/// Graphs of fewer stored neighbors are ordered one way after the other: they are done before another thread
-/// has begun.
-const BOTH_AT_ONCE: f64 = 200_000.0;
+use crate::shape::{Look, Shape};
 
 /// All seconds that an ordering is judged by are predicted for so many threads, however many there are: a choice that goes by their
 /// number would give other bits for another number.
@@ -125,67 +122,117 @@ impl Search<'_> {
         })
     }
 
-    /// Minimum degree, or nested dissection where it pays. Where there are threads for both they run at
-    /// the same time, and the dissection is stopped as soon as minimum degree is seen to be enough.
+    /// Minimum degree, or nested dissection where it pays.
     fn auto(&mut self) -> Result<Chosen, Error> {
         let shape = Shape::of(self.pattern);
-        let nd = Method::NestedDissection(NdOptions::default());
-        let dissect =
-            |stop: &AtomicBool| order_until(self.pattern, &nd, &mut Workspace::new(), stop);
-        let stop = AtomicBool::new(false);
-        let first = || {
-            let found = self.minimum_degree(shape, &stop);
-            stop.fetch_or(found.is_err(), Relaxed);
-            found
+        if shape.is_worth_a_look() {
+            return self.auto_of_many(shape);
+        }
+        let never = AtomicBool::new(false);
+        match self.minimum_degree(None, shape, &never)? {
+            Degree::Enough(chosen) => Ok(*chosen),
+            Degree::Dear { permutation, secs } => {
+                let nd = self.order(&Method::NestedDissection(NdOptions::default()))?;
+                self.better(&permutation, secs, &nd)
+            }
+        }
+    }
+
+    /// The same for many entries: the graph's shape says what need not be tried. Where there are threads for
+    /// both orderings they run at the same time, and either is stopped as soon as it is seen to be in vain.
+    ///
+    /// What is returned does not depend on which one is sooner done: what is thick is dissected whatever minimum degree finds.
+    fn auto_of_many(&mut self, sampled: Shape) -> Result<Chosen, Error> {
+        let both = Both::new(self.pattern, sampled)?;
+        let alone = self.options.machine().threads < 2;
+        let known = match alone || both.has_twins || both.shape.is_dense() {
+            true => Some(both.look(&self.machine())?),
+            false => None,
         };
-        let second = || match self.is_plane(shape)? || stop.load(Relaxed) {
-            true => Ok(None),
-            false => dissect(&stop).map(Some),
+        let (degree, (look, found)) = match known {
+            Some(look) if alone => (self.degree(&both), (look, None)),
+            _ => {
+                let machine = self.machine();
+                let second = || {
+                    let look = known.map_or_else(|| both.look(&machine), Ok)?;
+                    let found = match look {
+                        Look::Narrow => None,
+                        _ => both.dissect(&both.no_dissection).ok(),
+                    };
+                    Ok::<_, OrderingError>((look, found))
+                };
+                let (degree, second) = rayon::join(|| self.degree(&both), second);
+                (degree, second?)
+            }
         };
-        let at_once = self.options.machine().threads > 1 && shape.neighbors() >= BOTH_AT_ONCE;
-        let (first, second) = match at_once && !shape.is_like_a_tree() {
-            true => rayon::join(first, second),
-            false => (first(), Ok(None)),
+        let degree = match look {
+            Look::Thick => None,
+            _ => match degree? {
+                Degree::Enough(chosen) => return Ok(*chosen),
+                Degree::Dear { permutation, secs } => Some((permutation, secs)),
+            },
         };
-        let (degree, secs) = match first? {
-            Degree::Enough(chosen) => return Ok(*chosen),
-            Degree::Dear { permutation, secs } => (permutation, secs),
-        };
-        let second = match second? {
+        let found = match found {
             Some(permutation) => permutation,
-            None => dissect(&stop)?,
+            None => both.dissect(&AtomicBool::new(false))?,
         };
         self.order_secs = self.start.elapsed().as_secs_f64();
-        let draft = self.draft(&second)?;
+        match degree {
+            None => self.finish(&found, ND),
+            Some((degree, secs)) => self.better(&degree, secs, &found),
+        }
+    }
+
+    /// Minimum degree, which may show that a dissection is in vain.
+    fn degree(&self, both: &Both<'_>) -> Result<Degree, Error> {
+        let found = self.minimum_degree(both.twins(), both.shape, &both.no_degree);
+        let enough = matches!(found, Ok(Degree::Enough(_)));
+        both.no_dissection.store(enough, Relaxed);
+        found
+    }
+
+    /// The better of minimum degree, of so many predicted seconds, and nested dissection.
+    fn better(
+        &self,
+        degree: &Permutation,
+        secs: f64,
+        dissection: &Permutation,
+    ) -> Result<Chosen, Error> {
+        let draft = self.draft(dissection)?;
         if self.predicted_secs(&draft) < secs {
-            return self.finish_draft(draft, nd.name());
+            return self.finish_draft(draft, ND);
         }
         drop(draft);
-        self.finish(&degree, AMD)
+        self.finish(degree, AMD)
     }
 
-    /// Whether a dissection need not begin before minimum degree has shown that it is needed. Twins are not merged here: that would
-    /// take as long as minimum degree of the merged graph.
-    fn is_plane(&self, shape: Shape) -> Result<bool, OrderingError> {
-        let secs = shape.dissection_secs(THREADS);
-        Ok(!shape.has_twins() && is_narrow(self.pattern, &self.machine(), secs)?)
-    }
-
-    /// Orders by minimum degree, and where a dissection would not save more than it takes
-    /// raises `stop` and analyzes it.
-    fn minimum_degree(&self, shape: Shape, stop: &AtomicBool) -> Result<Degree, Error> {
+    /// Orders by minimum degree, of the graph without twins where there are some, unless `stop` becomes true, and analyzes
+    /// it where a dissection would not save more than it takes.
+    fn minimum_degree(
+        &self,
+        twins: Option<&MergedGraph>,
+        shape: Shape,
+        stop: &AtomicBool,
+    ) -> Result<Degree, Error> {
+        if stop.load(Relaxed) {
+            return Err(OrderingError::Stopped.into());
+        }
         let mut own = Search { ..*self };
-        let permutation = own.order(&minimum_degree(shape))?;
+        let start = Instant::now();
+        let method = Method::Amd(AmdOptions::default());
+        let permutation = match twins {
+            Some(graph) => graph.minimum_degree(stop)?,
+            None => order_until(self.pattern, &method, &mut Workspace::new(), stop)?,
+        };
+        own.order_secs += start.elapsed().as_secs_f64();
         let draft = own.draft(&permutation)?;
         let secs = own.predicted_secs(&draft);
-        let saved = shape.saved_secs(draft.flops() as f64, secs);
-        if saved <= shape.dissection_secs(THREADS) {
-            stop.store(true, Relaxed);
-            let chosen = own.finish_draft(draft, AMD)?;
-            return Ok(Degree::Enough(Box::new(chosen)));
+        if shape.is_worth_dissecting(secs, &own.machine()) {
+            drop(draft);
+            return Ok(Degree::Dear { permutation, secs });
         }
-        drop(draft);
-        Ok(Degree::Dear { permutation, secs })
+        let chosen = own.finish_draft(draft, AMD)?;
+        Ok(Degree::Enough(Box::new(chosen)))
     }
 
     /// The best that is found before `budget` is over: minimum degree, then dissections from one seed
@@ -218,15 +265,8 @@ impl Search<'_> {
 /// Name of minimum degree, with twins merged or not.
 const AMD: &str = "amd";
 
-/// Approximate minimum degree, of the graph without twins where that pays: a dissection that takes the whole for one leaf.
-fn minimum_degree(shape: Shape) -> Method {
-    if !shape.has_twins() {
-        return Method::Amd(AmdOptions::default());
-    }
-    let mut options = NdOptions::default();
-    options.leaf = usize::MAX;
-    Method::NestedDissection(options)
-}
+/// Name of nested dissection.
+const ND: &str = "nd";
 
 #[cfg(test)]
 mod tests {
@@ -263,7 +303,17 @@ mod tests {
             let chosen = Chosen::new(&pattern(model), &options).unwrap();
             chosen.symbolic.permutation().clone()
         };
-        for model in ["p2d9_120", "p3d7_16", "el3d_14", "p3d27_12"] {
+        // Small ones, and narrow, thick and unclear ones of many entries, with twins and without.
+        let small = ["p2d9_120", "p3d7_16", "p3d27_12"];
+        let large = [
+            "p2d9_170",
+            "el3d_14",
+            "el3d_10",
+            "p3d27_24",
+            "p3d7_33",
+            "shell_40x30",
+        ];
+        for model in small.into_iter().chain(large) {
             assert_eq!(order(model, 1), order(model, 5), "{model}");
         }
     }

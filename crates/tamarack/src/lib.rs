@@ -31,6 +31,7 @@
 //! wrong is an [`Error`]; nothing a caller passes makes the library panic, unless a method says so.
 
 mod analysis;
+mod both;
 mod choice;
 mod device;
 mod device_profile;

@@ -1,41 +1,47 @@
-//! What a graph looks like at a glance: how long its dissection will take, and whether it is like a plane.
+//! What a graph looks like at a glance: how long its dissection will take, and whether it is like a plane or a solid.
 //!
 //! Both say beforehand which orderings are worth starting. The levels of a breadth-first search (George and Liu 1978)
 //! cut a graph: the middle one is about as large as its separator, in a plane or in a solid. One or two searches,
 //! linear in the entries.
 
-use tamarack_ordering::{Graph, OrderingError};
+use tamarack_ordering::MergedGraph;
 use tamarack_plan::Machine;
 use tamarack_sparse::Pattern;
 
-/// Seconds of a dissection on one thread for a vertex and for a stored neighbor of the graph without
-/// twins. Seconds by this formula, and measured (2.5 GHz, AVX-512) times the 0.85 that it has become faster by since: `p2d5_1000` 4.9
-/// and 3.9, `p3d27_64` 3.0 and 2.1, `p3d7_60` 1.2 and 1.3, `qp_CONT_300` 0.7 and 0.4; where neighbors are far apart in the user's order it takes
-/// longer: `z88_b19_piston` 0.5 and 0.5, `ng_cubemcyl_p2` 2.0 and 2.9, `ng_shaft_e1` 0.22 and 0.3.
-const VERTEX_SECS: f64 = 3.8e-6;
-const NEIGHBOR_SECS: f64 = 2.8e-7;
+/// Seconds of a dissection on one thread for a vertex and for a stored neighbor of the graph without twins, by the rates that
+/// [`Machine`] has by default; a core that multiplies faster is faster in this as well, if not as much. By this formula and measured
+/// (AMD EPYC, 1.8 times these rates): `p3d7_60` 0.79 and 0.79, `p3d27_50` 0.61 and 0.62, `shell_200x160` 0.44 and 0.34, `el3d_30`
+/// 0.14 and 0.12, `rgg_200000` 0.81 and 0.75, `ng_shaft_e1` 0.13 and 0.14.
+const VERTEX_SECS: f64 = 6.0e-6;
+const NEIGHBOR_SECS: f64 = 1.2e-7;
 
-/// Threads make all but the first seconds of a dissection faster by their number to this power: two do by 1.1 to 2.1.
+/// Threads make all but the first seconds of a dissection faster by their number to this power.
 const ALONE_SECS: f64 = 0.03;
 const SPEEDUP: f64 = 0.8;
 
 /// Columns that are looked at to tell how many unknowns share a node.
 const SAMPLE: usize = 4096;
 
-/// Entries from which twins are merged first.
+/// Entries from which it is worth looking, and merging twins first.
 const MANY: f64 = 200_000.0;
 
-/// Operations after minimum degree over the power 3/2 of the nodes and the cube of their unknowns: 14 to 28 on grids of
-/// planes and on shells, 130 to 530 on machine parts, 1600 and more on cubes.
-const SOLID: f64 = 300.0;
-
-/// Seconds that a dissection saves for each predicted second after minimum degree: of the measured ones, which are
-/// up to twice as many, none to a third on planes and about seven tenths in solids.
-const SAVED_ON_PLANES: f64 = 0.45;
-const SAVED_IN_SOLIDS: f64 = 1.1;
+/// Seconds that a dissection saves for each predicted second after minimum degree: measured first factorizations, analyses and solves take up to
+/// three times what is predicted of the factorization's operations.
+const SAVED: f64 = 1.4;
 
 /// Operations after minimum degree over the cube of the middle level, on planes: 8 to 21.
 const OPERATIONS: f64 = 20.0;
+const LEAST_OPERATIONS: f64 = 8.0;
+
+/// Neighbors of a vertex, on average, from which a graph is probably none of a plane.
+const DENSE: f64 = 16.0;
+
+/// The middle level over the square root of the vertices: 1 to 2.5 in planes, shells and meshes of parts like them, 4.7 and more in solids of
+/// 64,000 vertices.
+const THICK: f64 = 3.0;
+
+/// Fewer levels say nothing: in networks where everything is near everything.
+const LEAST_LEVELS: usize = 15;
 
 /// Levels on either side of the middle one among which the smallest is taken.
 const AROUND: usize = 2;
@@ -50,6 +56,16 @@ pub(crate) struct Shape {
     neighbors: f64,
 }
 
+/// What the levels of a graph say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// So narrow that a factorization after minimum degree takes less than the dissection.
+    Narrow,
+    /// So thick that the dissection pays, whatever minimum degree may find.
+    Thick,
+    Unclear,
+}
+
 impl Shape {
     /// From a sample of the columns.
     pub(crate) fn of(pattern: &Pattern) -> Self {
@@ -61,68 +77,95 @@ impl Shape {
         }
     }
 
+    /// That of the graph of `unknowns` unknowns itself.
+    pub(crate) fn exactly(unknowns: usize, graph: &MergedGraph) -> Self {
+        Self {
+            share: unknowns as f64 / graph.n().max(1) as f64,
+            nodes: graph.n() as f64,
+            neighbors: graph.nnz() as f64,
+        }
+    }
+
     /// Whether it is worth merging twins before anything else: minimum degree of a ninth of the edges is done in a
     /// third of the time. Small graphs are done in no time.
     pub(crate) fn has_twins(&self) -> bool {
-        self.share >= 1.3 && self.neighbors * self.share * self.share >= MANY
+        self.share >= 1.3 && self.is_large()
     }
 
-    /// Stored neighbors of all nodes.
-    pub(crate) fn neighbors(&self) -> f64 {
-        self.neighbors
+    /// Whether there is enough to be ordered to look at it first. Not where there are hardly more edges than in a tree: in networks, whose
+    /// levels say nothing, and grids whose minimum degree is done soon.
+    pub(crate) fn is_worth_a_look(&self) -> bool {
+        self.is_large() && self.neighbors >= 4.0 * self.nodes
     }
 
-    /// Whether there are hardly more edges than in a tree: networks, whose levels say nothing.
-    pub(crate) fn is_like_a_tree(&self) -> bool {
-        self.neighbors < 4.0 * self.nodes
+    /// Whether a look at it probably says that minimum degree is in vain: better look before it is begun.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.neighbors > DENSE * self.nodes
     }
 
-    /// About what a nested dissection takes, in seconds.
-    pub(crate) fn dissection_secs(&self, threads: usize) -> f64 {
+    fn is_large(&self) -> bool {
+        self.neighbors * self.share * self.share >= MANY
+    }
+
+    /// About what a nested dissection takes on a machine, in seconds.
+    pub(crate) fn dissection_secs(&self, machine: &Machine) -> f64 {
         let secs = VERTEX_SECS * self.nodes + NEIGHBOR_SECS * self.neighbors;
         let alone = secs.min(ALONE_SECS);
-        alone + (secs - alone) / (threads.max(1) as f64).powf(SPEEDUP)
+        let slower = machine.f64.per_flop_secs / Machine::default().f64.per_flop_secs;
+        slower * (alone + (secs - alone) / (machine.threads.max(1) as f64).powf(SPEEDUP))
     }
 
-    /// About what a dissection saves of a factorization of so many operations and predicted seconds, in seconds.
-    pub(crate) fn saved_secs(&self, flops: f64, predicted_secs: f64) -> f64 {
-        let plane = self.share.powi(3) * self.nodes.powf(1.5);
-        match flops < SOLID * plane {
-            true => SAVED_ON_PLANES * predicted_secs,
-            false => SAVED_IN_SOLIDS * predicted_secs,
+    /// Whether a dissection saves more on a machine than it takes, of a factorization of so many predicted seconds.
+    pub(crate) fn is_worth_dissecting(&self, predicted_secs: f64, machine: &Machine) -> bool {
+        SAVED * predicted_secs > self.dissection_secs(machine)
+    }
+
+    /// Looks at the levels of the `graph` with this shape. What counts are operations: the rates of `machine` cancel out.
+    pub(crate) fn look(&self, graph: &MergedGraph, machine: &Machine) -> Look {
+        let mut search = Search::new(graph.n());
+        let (mut sum, mut widest) = (0.0, Level::default());
+        for start in 0..graph.n() as u32 {
+            if !search.seen[start as usize] {
+                let level = search.middle_level(graph, start);
+                sum += self.plane_secs(level, machine);
+                if level.width > widest.width {
+                    widest = level;
+                }
+            }
         }
+        let dissection_secs = self.dissection_secs(machine);
+        // From a far vertex: levels are narrower than from one in the middle.
+        let far = Search::new(graph.n()).middle_level(graph, widest.last);
+        sum += self.plane_secs(far, machine) - self.plane_secs(widest, machine);
+        if sum <= dissection_secs {
+            return Look::Narrow;
+        }
+        let is_solid = far.width as f64 > THICK * (far.reached as f64).sqrt();
+        let pays = SAVED * LEAST_OPERATIONS / OPERATIONS * sum > dissection_secs;
+        match far.count >= LEAST_LEVELS && (is_solid || pays) {
+            true => Look::Thick,
+            false => Look::Unclear,
+        }
+    }
+
+    /// Seconds of a factorization after minimum degree, were it a plane with this level in its middle.
+    fn plane_secs(&self, level: Level, machine: &Machine) -> f64 {
+        let unknowns = self.share * level.width as f64;
+        let flop_secs = machine.f64.per_flop_secs / machine.threads.max(1) as f64;
+        OPERATIONS * unknowns.powi(3) * flop_secs
     }
 }
 
-/// Whether the levels of `pattern` are so narrow that a factorization after minimum degree, were it a plane, takes
-/// less than `secs` by the rates of `machine`.
-pub(crate) fn is_narrow(
-    pattern: &Pattern,
-    machine: &Machine,
-    secs: f64,
-) -> Result<bool, OrderingError> {
-    let graph = Graph::from_pattern(pattern)?;
-    let flop_secs = OPERATIONS * machine.f64.per_flop_secs / machine.threads.max(1) as f64;
-    let most = secs / flop_secs;
-    let cube = |width: usize| (width as f64).powi(3);
-    let mut search = Search::new(graph.n());
-    let (mut sum, mut widest, mut last) = (0.0, 0, 0);
-    for start in 0..graph.n() as u32 {
-        if search.seen[start as usize] {
-            continue;
-        }
-        let width = search.middle_level(&graph, start);
-        sum += cube(width);
-        if width > widest {
-            (widest, last) = (width, search.last());
-        }
-    }
-    if sum <= most || sum - cube(widest) > most {
-        return Ok(sum <= most);
-    }
-    // From a far vertex: levels are narrower than from one in the middle.
-    let width = Search::new(graph.n()).middle_level(&graph, last);
-    Ok(sum - cube(widest) + cube(width) <= most)
+/// The middle level of a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Level {
+    /// Vertices of the smallest level about the one in which half of the vertices are reached.
+    width: usize,
+    /// Levels of the search, and vertices in them.
+    count: usize,
+    reached: usize,
+    /// The vertex reached last.
+    last: u32,
 }
 
 /// A breadth-first search, component by component.
@@ -143,15 +186,13 @@ impl Search {
         }
     }
 
-    /// The vertex reached last.
-    fn last(&self) -> u32 {
-        self.queue.last().copied().unwrap_or(0)
-    }
-
-    /// Searches from `start`: vertices of the smallest level about the one in which half of the vertices are reached.
-    fn middle_level(&mut self, graph: &Graph, start: u32) -> usize {
+    /// Searches from `start`; no level in a graph without vertices.
+    fn middle_level(&mut self, graph: &MergedGraph, start: u32) -> Level {
         self.queue.clear();
         self.ends.clear();
+        if graph.n() == 0 {
+            return Level::default();
+        }
         self.queue.push(start);
         self.seen[start as usize] = true;
         let mut k = 0;
@@ -172,7 +213,12 @@ impl Search {
         let levels = middle.saturating_sub(AROUND)..self.ends.len().min(middle + AROUND + 1);
         let begin = |level: usize| level.checked_sub(1).map_or(0, |l| self.ends[l]);
         let widths = levels.map(|level| self.ends[level] - begin(level));
-        widths.min().unwrap_or(0)
+        Level {
+            width: widths.min().unwrap_or(0),
+            count: self.ends.len(),
+            reached: self.queue.len(),
+            last: self.queue.last().copied().unwrap_or(start),
+        }
     }
 }
 
@@ -220,25 +266,39 @@ mod tests {
         assert!(!Shape::of(&pattern("p3d7_8")).has_twins());
     }
 
+    fn merged(name: &str) -> MergedGraph {
+        MergedGraph::new(&pattern(name)).unwrap()
+    }
+
     #[test]
     fn the_middle_level_of_a_grid_is_its_diagonal() {
-        let graph = Graph::from_pattern(&pattern("p2d5_30")).unwrap();
+        let graph = merged("p2d5_30");
         let mut search = Search::new(graph.n());
         // Diagonals of 28 to 30 vertices are about the middle.
-        assert_eq!(search.middle_level(&graph, 0), 28);
-        assert_eq!(search.last(), 899);
+        let expected = Level {
+            width: 28,
+            count: 59,
+            reached: 900,
+            last: 899,
+        };
+        assert_eq!(search.middle_level(&graph, 0), expected);
         assert!(search.seen.iter().all(|&seen| seen));
     }
 
     #[test]
-    fn planes_are_narrow_and_solids_are_not() {
-        let narrow = |name: &str| {
-            let a = pattern(name);
-            let machine = Machine::default();
-            is_narrow(&a, &machine, Shape::of(&a).dissection_secs(1)).unwrap()
+    fn planes_and_solids_are_told_apart() {
+        let look = |name: &str| {
+            let (a, graph) = (pattern(name), merged(name));
+            Shape::exactly(a.n(), &graph).look(&graph, &Machine::default())
         };
-        assert!(narrow("p2d5_200") && narrow("p2d9_150"));
-        assert!(!narrow("p3d7_40") && !narrow("p3d27_24"));
+        assert_eq!(look("p2d5_200"), Look::Narrow);
+        assert_eq!(look("p2d9_150"), Look::Narrow);
+        assert_eq!(look("p3d7_40"), Look::Thick);
+        assert_eq!(look("p3d27_24"), Look::Thick);
+        assert_eq!(look("el3d_16"), Look::Thick);
+        // Too few levels, or too little to be gained.
+        assert_eq!(look("el3d_10"), Look::Unclear);
+        assert_eq!(look("p3d7_10"), Look::Narrow);
     }
 
     #[test]
@@ -247,10 +307,11 @@ mod tests {
         let ptr: Vec<u64> = (0..=50).collect();
         let rows: Vec<u32> = (0..50).collect();
         let diagonal = Pattern::lower(50, &ptr, &rows).unwrap();
-        let secs = |vertices: f64| OPERATIONS * Machine::default().f64.per_flop_secs * vertices;
-        let narrow = |most| is_narrow(&diagonal, &Machine::default(), most).unwrap();
-        assert!(narrow(secs(50.5)) && !narrow(secs(48.5)));
         let empty = Pattern::lower::<u64, u32>(0, &[0], &[]).unwrap();
-        assert!(is_narrow(&empty, &Machine::default(), 0.0).unwrap());
+        for a in [diagonal, empty] {
+            let graph = MergedGraph::new(&a).unwrap();
+            let shape = Shape::exactly(a.n(), &graph);
+            assert_eq!(shape.look(&graph, &Machine::default()), Look::Narrow);
+        }
     }
 }

@@ -7,6 +7,8 @@
 //! that a step costs as much as reading their quotient-graph lists. The bound is exact while a
 //! variable belongs to at most two elements.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use crate::error::OrderingError;
 use crate::mindeg::lists::{DegreeLists, NONE};
 use crate::mindeg::observer::Observer;
@@ -55,6 +57,8 @@ pub(crate) struct Amd<'a> {
     pub(crate) halo: u32,
     /// Largest degree of an element so far.
     pub(crate) largest: u32,
+    /// True where the order is wanted no more.
+    stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> Amd<'a> {
@@ -67,6 +71,15 @@ impl<'a> Amd<'a> {
             aggressive,
             halo,
             largest: 0,
+            stop: None,
+        }
+    }
+
+    /// The same, given up with an error where `stop` becomes true.
+    pub(crate) fn until(self, stop: &'a AtomicBool) -> Self {
+        Self {
+            stop: Some(stop),
+            ..self
         }
     }
 
@@ -90,6 +103,9 @@ impl<'a> Amd<'a> {
             }
         }
         while let Some(me) = self.lists.pop_at_most(NONE) {
+            if self.stop.is_some_and(|stop| stop.load(Relaxed)) {
+                return Err(OrderingError::Stopped);
+            }
             observer.pivot(self.q, self.lists, me);
             if let Some(j) = self.q.only_neighbor(me) {
                 self.eliminate_leaf(me, j);

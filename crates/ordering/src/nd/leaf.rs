@@ -3,6 +3,8 @@
 //! The separator vertices around a piece are its halo: they stay to the end of its elimination,
 //! and count in the degrees (Pellegrini, Roman, Amestoy 2000).
 
+use std::sync::atomic::AtomicBool;
+
 use crate::error::OrderingError;
 use crate::mindeg::{Amd, NONE};
 use crate::nd::graph::Weighted;
@@ -20,11 +22,12 @@ pub(crate) struct LeafSpace {
 }
 
 impl LeafSpace {
-    /// Orders the vertices in `piece` (vertices of `graph`) in place.
+    /// Orders the vertices in `piece` (vertices of `graph`) in place, unless `stop` becomes true.
     pub(crate) fn order(
         &mut self,
         graph: &Weighted,
         piece: &mut [u32],
+        stop: &AtomicBool,
     ) -> Result<(), OrderingError> {
         self.local.resize(graph.n(), NONE);
         self.vertices.clear();
@@ -49,7 +52,8 @@ impl LeafSpace {
         for &v in &self.vertices {
             self.local[v as usize] = NONE;
         }
-        Amd::new(&mut self.ws, piece.len() as u32, true).run(NONE, &mut ())?;
+        let elimination = Amd::new(&mut self.ws, piece.len() as u32, true);
+        elimination.until(stop).run(NONE, &mut ())?;
         self.order.clear();
         self.order.resize(self.vertices.len(), 0);
         let [first, owner] = &mut self.ws.scratch;

@@ -23,6 +23,7 @@ mod heap;
 mod large;
 mod leaf;
 mod levels;
+mod merged;
 mod options;
 mod planes;
 mod predict;
@@ -44,16 +45,13 @@ use tamarack_sparse::Pattern;
 use crate::error::OrderingError;
 use crate::graph::Graph;
 use crate::guide::{Coordinates, PartitionTree};
-use crate::mindeg::AmdOptions;
 use bisect::{Bisector, Separation};
-use compress::{Compressed, compress};
 use graph::Weighted;
 use leaf::LeafSpace;
+pub use merged::MergedGraph;
 pub use options::NdOptions;
 use options::QUICK;
-use planes::Points;
 use random::mix;
-use runs::Runs;
 use split::split;
 
 /// Graphs of so many vertices are worth a task of their own.
@@ -73,18 +71,7 @@ pub(crate) fn order(
     if let By::Coordinates(places) = by {
         check_len("coordinates", places.len(), pattern)?;
     }
-    let merged = Merged::new(pattern)?;
-    let mut list: Vec<u32> = (0..merged.compressed.graph.n() as u32).collect();
-    let dissection = Dissection::new(&merged.compressed.graph, options, stop)?;
-    match by {
-        By::Graph => dissection.run(&mut list)?,
-        By::Coordinates(places) => {
-            let unknowns: Vec<u32> = list.iter().map(|&c| merged.first_unknown(c)).collect();
-            dissection.run_by_planes(&Points::new(places, &unknowns), &mut list)?;
-        }
-    }
-    merged.expand(list, order);
-    Ok(())
+    MergedGraph::new(pattern)?.order(options, by, stop, order)
 }
 
 /// As [`order`], by a tree of separators and pieces. Twins are not merged: they may stand in two nodes.
@@ -119,57 +106,6 @@ pub(crate) enum By<'a> {
     Graph,
     /// Where unknowns are.
     Coordinates(&'a Coordinates),
-}
-
-/// The graph of a pattern without twins.
-struct Merged {
-    unknowns: usize,
-    compressed: Compressed,
-    /// The unknowns that each vertex before compression stands for.
-    runs: Option<Runs>,
-}
-
-impl Merged {
-    fn new(pattern: &Pattern) -> Result<Self, OrderingError> {
-        let runs = Runs::find(pattern)?;
-        let (graph, weights) = match &runs {
-            Some(runs) => (Graph::from_lower(runs.lower())?, runs.weights()),
-            None => (Graph::from_pattern(pattern)?, vec![1; pattern.n()]),
-        };
-        let dense_limit = AmdOptions::default().dense_limit(pattern.n());
-        Ok(Self {
-            unknowns: pattern.n(),
-            compressed: compress(graph, weights, u64::from(dense_limit)),
-            runs,
-        })
-    }
-
-    /// The first of the unknowns that compressed vertex `c` stands for.
-    fn first_unknown(&self, c: u32) -> u32 {
-        let vertex = self.compressed.members_of(&c)[0];
-        match &self.runs {
-            Some(runs) => runs.first[vertex as usize],
-            None => vertex,
-        }
-    }
-
-    /// From an order of the vertices to one of the unknowns.
-    fn expand(&self, list: Vec<u32>, order: &mut Vec<u32>) {
-        order.clear();
-        order.reserve_exact(self.unknowns);
-        let mut add = |v: u32| match &self.runs {
-            Some(runs) => order.extend(runs.first[v as usize]..runs.first[v as usize + 1]),
-            None => order.push(v),
-        };
-        for c in list {
-            self.compressed
-                .members_of(&c)
-                .iter()
-                .copied()
-                .for_each(&mut add);
-        }
-        self.compressed.dense.iter().copied().for_each(add);
-    }
 }
 
 /// Memory of one thread.
@@ -222,7 +158,7 @@ impl<'a> Dissection<'a> {
         let n = self.graph.n();
         if n <= self.options.leaf {
             let mut space = self.take_space();
-            return space.leaf.order(self.graph, list);
+            return space.leaf.order(self.graph, list, self.stop);
         }
         if n < 2 * self.options.piece {
             let mut space = self.take_space();
@@ -250,13 +186,13 @@ impl<'a> Dissection<'a> {
         self.go_on()?;
         if graph.n() <= self.options.leaf {
             space.graphs.push(graph);
-            return space.leaf.order(self.graph, list);
+            return space.leaf.order(self.graph, list, self.stop);
         }
         let separation = space.bisector.bisect(&graph, self.options, QUICK, seed);
         if !self.options.is_worth(&separation.weight) {
             space.graphs.push(graph);
             space.bisector.recycle(separation);
-            return space.leaf.order(self.graph, list);
+            return space.leaf.order(self.graph, list, self.stop);
         }
         let seeds = [mix(seed ^ 1), mix(seed ^ 2)];
         self.dissect_sides(

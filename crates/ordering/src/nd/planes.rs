@@ -74,7 +74,7 @@ impl Dissection<'_> {
         self.go_on()?;
         if graph.n() <= self.options.leaf {
             space.graphs.push(graph);
-            return space.leaf.order(self.graph, list);
+            return space.leaf.order(self.graph, list, self.stop);
         }
         let goal = self.options.goal(graph.total);
         let cuts = points.long_axes(list).map(|axis| cut(&graph, list, axis));

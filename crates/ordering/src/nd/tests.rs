@@ -3,7 +3,7 @@
 use super::bisect::{Bisector, Separation};
 use super::board::Sides;
 use super::coarsen::Coarsener;
-use super::compress::compress;
+use super::compress::{Compressed, compress};
 use super::graph::Weighted;
 use super::heap::GainHeap;
 use super::options::{QUICK, THOROUGH};

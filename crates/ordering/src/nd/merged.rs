@@ -1,0 +1,132 @@
+//! The graph of a pattern without twins: what is dissected, and what tells beforehand how long that will take.
+
+use std::sync::atomic::AtomicBool;
+
+use tamarack_sparse::{Pattern, Permutation};
+
+use crate::error::OrderingError;
+use crate::graph::Graph;
+use crate::mindeg::AmdOptions;
+use crate::nd::compress::{Compressed, compress};
+use crate::nd::planes::Points;
+use crate::nd::runs::Runs;
+use crate::nd::{By, Dissection, NdOptions};
+
+/// The adjacency graph of a symmetric matrix in which unknowns with the same neighbors, themselves included, are one vertex
+/// (Ashcraft 1995), and unknowns with very many neighbors are left out.
+///
+/// With three unknowns for each node of a mesh it has a ninth of the entries. Several orderings share one.
+pub struct MergedGraph {
+    unknowns: usize,
+    compressed: Compressed,
+    /// The unknowns that each vertex before compression stands for.
+    runs: Option<Runs>,
+}
+
+impl MergedGraph {
+    /// Merges the twins of a pattern. Time linear in its entries, on all threads.
+    ///
+    /// # Errors
+    /// [`OrderingError::OutOfMemory`].
+    pub fn new(pattern: &Pattern) -> Result<Self, OrderingError> {
+        let runs = Runs::find(pattern)?;
+        let (graph, weights) = match &runs {
+            Some(runs) => (Graph::from_lower(runs.lower())?, runs.weights()),
+            None => (Graph::from_pattern(pattern)?, vec![1; pattern.n()]),
+        };
+        let dense_limit = AmdOptions::default().dense_limit(pattern.n());
+        Ok(Self {
+            unknowns: pattern.n(),
+            compressed: compress(graph, weights, u64::from(dense_limit)),
+            runs,
+        })
+    }
+
+    /// Number of vertices.
+    pub fn n(&self) -> usize {
+        self.compressed.graph.n()
+    }
+
+    /// Number of stored neighbors: twice the edges.
+    pub fn nnz(&self) -> usize {
+        self.compressed.graph.adjacency.len()
+    }
+
+    /// Neighbors of vertex `v`.
+    pub fn neighbors(&self, v: u32) -> &[u32] {
+        self.compressed.graph.neighbors(v)
+    }
+
+    /// The order of the unknowns by nested dissection, unless `stop` becomes true: as
+    /// [`order_until`](crate::order_until).
+    ///
+    /// # Errors
+    /// [`OrderingError::Stopped`] if it was given up; [`OrderingError::TooLarge`].
+    pub fn dissect(
+        &self,
+        options: &NdOptions,
+        stop: &AtomicBool,
+    ) -> Result<Permutation, OrderingError> {
+        let mut order = Vec::new();
+        self.order(options, By::Graph, stop, &mut order)?;
+        Permutation::from_elimination_order(&order).map_err(|_| OrderingError::Internal)
+    }
+
+    /// The order by approximate minimum degree, unless `stop` becomes true.
+    ///
+    /// # Errors
+    /// As [`dissect`](Self::dissect).
+    pub fn minimum_degree(&self, stop: &AtomicBool) -> Result<Permutation, OrderingError> {
+        // a dissection that takes the whole for one leaf
+        let options = NdOptions {
+            leaf: usize::MAX,
+            ..NdOptions::default()
+        };
+        self.dissect(&options, stop)
+    }
+
+    /// Writes an elimination order of the unknowns to `order`.
+    pub(crate) fn order(
+        &self,
+        options: &NdOptions,
+        by: By<'_>,
+        stop: &AtomicBool,
+        order: &mut Vec<u32>,
+    ) -> Result<(), OrderingError> {
+        let mut list: Vec<u32> = (0..self.n() as u32).collect();
+        let dissection = Dissection::new(&self.compressed.graph, options, stop)?;
+        match by {
+            By::Graph => dissection.run(&mut list)?,
+            By::Coordinates(places) => {
+                let unknowns: Vec<u32> = list.iter().map(|&c| self.first_unknown(c)).collect();
+                dissection.run_by_planes(&Points::new(places, &unknowns), &mut list)?;
+            }
+        }
+        self.expand(list, order);
+        Ok(())
+    }
+
+    /// The first of the unknowns that compressed vertex `c` stands for.
+    fn first_unknown(&self, c: u32) -> u32 {
+        let vertex = self.compressed.members_of(&c)[0];
+        match &self.runs {
+            Some(runs) => runs.first[vertex as usize],
+            None => vertex,
+        }
+    }
+
+    /// From an order of the vertices to one of the unknowns.
+    fn expand(&self, list: Vec<u32>, order: &mut Vec<u32>) {
+        order.clear();
+        order.reserve_exact(self.unknowns);
+        let mut add = |v: u32| match &self.runs {
+            Some(runs) => order.extend(runs.first[v as usize]..runs.first[v as usize + 1]),
+            None => order.push(v),
+        };
+        for c in list {
+            let members = self.compressed.members_of(&c).iter();
+            members.copied().for_each(&mut add);
+        }
+        self.compressed.dense.iter().copied().for_each(add);
+    }
+}

@@ -1,0 +1,64 @@
+//! Minimum degree and nested dissection of one pattern at the same time: what they share, and how one stops the other.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use tamarack_ordering::{MergedGraph, NdOptions, OrderingError};
+use tamarack_plan::Machine;
+use tamarack_sparse::{Pattern, Permutation};
+
+use crate::shape::{Look, Shape};
+
+/// What two orderings of a pattern share while they run at the same time.
+pub(crate) struct Both<'a> {
+    pattern: &'a Pattern,
+    pub(crate) has_twins: bool,
+    pub(crate) shape: Shape,
+    /// Made at once where there are twins, for both go by it; else minimum degree goes by the pattern and begins meanwhile.
+    merged: OnceLock<MergedGraph>,
+    /// True where the one or the other is in vain.
+    pub(crate) no_degree: AtomicBool,
+    pub(crate) no_dissection: AtomicBool,
+}
+
+impl<'a> Both<'a> {
+    pub(crate) fn new(pattern: &'a Pattern, sampled: Shape) -> Result<Self, OrderingError> {
+        let mut both = Self {
+            pattern,
+            has_twins: sampled.has_twins(),
+            shape: sampled,
+            merged: OnceLock::new(),
+            no_degree: AtomicBool::new(false),
+            no_dissection: AtomicBool::new(false),
+        };
+        if both.has_twins {
+            both.shape = Shape::exactly(pattern.n(), both.merged()?);
+        }
+        Ok(both)
+    }
+
+    /// The graph without twins, where there are some.
+    pub(crate) fn twins(&self) -> Option<&MergedGraph> {
+        self.merged.get().filter(|_| self.has_twins)
+    }
+
+    /// The graph without twins. One thread asks for it.
+    fn merged(&self) -> Result<&MergedGraph, OrderingError> {
+        if let Some(graph) = self.merged.get() {
+            return Ok(graph);
+        }
+        let graph = MergedGraph::new(self.pattern)?;
+        Ok(self.merged.get_or_init(|| graph))
+    }
+
+    /// What the shape says. It may say that minimum degree is in vain.
+    pub(crate) fn look(&self, machine: &Machine) -> Result<Look, OrderingError> {
+        let look = self.shape.look(self.merged()?, machine);
+        self.no_degree.store(look == Look::Thick, Relaxed);
+        Ok(look)
+    }
+
+    pub(crate) fn dissect(&self, stop: &AtomicBool) -> Result<Permutation, OrderingError> {
+        self.merged()?.dissect(&NdOptions::default(), stop)
+    }
+}
