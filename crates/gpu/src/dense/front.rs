@@ -233,7 +233,7 @@ impl<T: Real> Fronts<T> {
     ///
     /// # Errors
     /// As [`new`](Self::new); [`GpuError::Shape`] also for another front than the one that was assembled, and for
-    /// [tiles](Self::gathers) that cannot gather.
+    /// [tiles](Tile::gathers) that cannot gather.
     pub fn gathering(
         gpu: &Gpu,
         stream: &Stream,
