@@ -127,8 +127,8 @@ mod tests {
         let spans = vec![
             piece("copy", Purpose::Other, 1.0),
             piece("fill", Purpose::Begin, 2.0),
-            piece("fill", Purpose::Enter, 256.0),
-            piece("entries", Purpose::Enter, 512.0),
+            piece("fill", Purpose::Enter, 0.25),
+            piece("entries", Purpose::Enter, 0.5),
             piece("fronts", Purpose::Factorize(0), 4.0),
             piece("fronts", Purpose::Factorize(last), 8.0),
             piece("fill", Purpose::Factorize(last), 16.0),
@@ -156,6 +156,6 @@ mod tests {
         let flops: u128 = profile.stages.iter().map(|s| s.flops).sum();
         assert_eq!(flops, symbolic.stats().flops_stored);
         assert_eq!(profile.kernels[0].name, "of another plan");
-        assert_eq!(profile.pieces.len(), 8);
+        assert_eq!(profile.pieces.len(), 10);
     }
 }
