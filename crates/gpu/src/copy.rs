@@ -100,21 +100,15 @@ impl Stream {
         Ok(buffer)
     }
 
-    /// The same for lists of ordinary memory that are read by kernels: small ones share [allocations](Gpu::alloc_list) and are there for
-    /// what comes next on this stream, large ones go up [on several threads](Gpu::upload_with) and are waited for. A wait for each
-    /// of a few hundred small lists would take longer than they do.
+    /// The same for lists that are read by kernels: small ones share [allocations](Gpu::alloc_list), large ones go up
+    /// [on several threads](Gpu::upload_with).
     ///
     /// # Errors
     /// As [`to_device`](Self::to_device).
-    pub(crate) fn list<T: Element>(
-        &self,
-        gpu: &Gpu,
-        from: &[T],
-    ) -> Result<DeviceBuffer<T>, GpuError> {
+    pub fn list<T: Element>(&self, gpu: &Gpu, from: &[T]) -> Result<DeviceBuffer<T>, GpuError> {
         let mut buffer = gpu.alloc_list(from.len())?;
         if size_of_val(from) < LARGE_BYTES {
-            // SAFETY: ordinary memory, of which the driver takes a copy before it returns.
-            unsafe { self.upload_async(from, &mut buffer)? };
+            self.upload(from, &mut buffer)?;
         } else {
             gpu.upload_all(from, &mut buffer)?;
         }

@@ -78,11 +78,10 @@ impl<T: DeviceValue> DeviceFactor<T> {
         let mut first_bad = gpu.alloc(1)?;
         let stages = || {
             side_by_side(plan.staged().stages(), |k| -> Result<_, GpuError> {
-                Stage::new(gpu, lanes.main(), &StageWork::new(&plan, k)?)
+                Stage::new(gpu, &gpu.stream()?, &StageWork::new(&plan, k)?)
             })
         };
-        let entries = || entries_of(&plan, gpu, lanes.main(), pattern);
-        let lists = || beside(entries, stages);
+        let lists = || beside(|| entries_of(&plan, gpu, pattern), stages);
         let (same, (entries, stages)) = beside(|| same_pattern(symbolic, pattern), lists);
         same?;
         let entries = entries?;
@@ -260,13 +259,13 @@ impl<T: DeviceValue> DeviceFactor<T> {
         })
     }
 
-    /// Factorizes the values in this precision; the first bad pivot, and its value.
+    /// Factorizes the values in this precision, which were brought before; the first bad pivot, and its value.
     fn run_own(&mut self) -> Result<Option<(ElimIdx, f64)>, GpuError> {
+        let values = room(&mut self.values, &self.gpu, self.entries.pattern())?;
         let (panels, _) = split(&mut self.arena, &self.plan)?;
         self.gpu.group_profile(Purpose::Enter.group());
-        if let Some(values) = &self.values {
-            self.entries.launch(self.lanes.main(), panels, values)?;
-        }
+        self.entries
+            .launch(self.lanes.main(), panels, values.view())?;
         self.run()
     }
 
@@ -430,10 +429,9 @@ fn room<'a, T: DeviceValue>(
 fn entries_of<T: DeviceValue>(
     plan: &DevicePlan,
     gpu: &Gpu,
-    stream: &Stream,
     pattern: &Pattern,
 ) -> Result<Entries<T>, GpuError> {
-    let symbolic = plan.symbolic();
+    let (symbolic, stream) = (plan.symbolic(), gpu.stream()?);
     let mut rows = 0;
     let fronts = (0..symbolic.supernodes()).map(|s| {
         // n is below 2^32
@@ -450,14 +448,14 @@ fn entries_of<T: DeviceValue>(
     });
     let starts = pattern.col_ptr();
     let map = EntryMap {
-        pattern: &HalfPattern::new(gpu, stream, starts, pattern.row_idx())?,
+        pattern: &HalfPattern::new(gpu, &stream, starts, pattern.row_idx())?,
         starts,
         position: symbolic.permutation().elim_of_user(),
         order: symbolic.permutation().user_of_elim(),
         rows: symbolic.all_rows(),
         early: plan.filled_at(0).map_or(0, |panels| panels.end),
     };
-    Entries::new(gpu, stream, &map, fronts)
+    Entries::new(gpu, &stream, &map, fronts)
 }
 
 /// An error for another pattern than the one that was analyzed.

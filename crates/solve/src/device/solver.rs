@@ -63,17 +63,15 @@ impl<T: DeviceValue> DeviceSolver<T> {
         options: &FactorOptions,
     ) -> Result<Self, FactorError> {
         let (places, updates) = plan.staged().update_vectors();
-        let own = gpu.stream()?;
         let stages = || {
             side_by_side(plan.staged().stages(), |k| -> Result<_, GpuError> {
-                Stage::new(gpu, &own, &plan, k, &places)
+                Stage::new(gpu, &gpu.stream()?, &plan, k, &places)
             })
         };
         let factor = || DeviceFactor::new(plan.clone(), gpu, pattern, options);
         let (stages, factor) = beside(stages, factor);
         let factor = factor?;
         let stages: Vec<Stage<T>> = stages.into_iter().collect::<Result<_, _>>()?;
-        own.synchronize()?; // their lists are there
         let stream = factor.stream();
         let order = plan.symbolic().permutation().user_of_elim();
         let mut room = room_of(&factor);
