@@ -204,7 +204,7 @@ impl<T: Real> Entries<T> {
     /// Enqueues: the panels that are filled early become the entries of a matrix, and zeros elsewhere; what goes into the others is kept.
     ///
     /// # Errors
-    /// [`GpuError::Shape`] for panels that end too early, or another number of values; a failing driver call.
+    /// [`GpuError::Shape`] for panels that end too early, or fewer values than entries; a failing driver call.
     pub fn launch<'a, 'b>(
         &mut self,
         stream: &Stream,

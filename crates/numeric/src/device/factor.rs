@@ -154,7 +154,7 @@ impl<T: DeviceValue> DeviceFactor<T> {
     /// that is not positive definite gives [`FactorError::Pivot`], as its entries are not here to be looked at. Then the
     /// factor is stale. It is never shifted.
     pub fn refactorize_device(&mut self, values: DeviceView<'_, T>) -> Result<(), FactorError> {
-        let own = room(&mut self.values, &self.gpu, self.entries.pattern())?;
+        let own = kept_values(&mut self.values, &self.gpu, self.entries.pattern())?;
         self.lanes.main().copy(values, own)?;
         self.outdate();
         let bad = self.run_own()?;
@@ -167,13 +167,14 @@ impl<T: DeviceValue> DeviceFactor<T> {
     /// factor is stale. Values in the spare room are written over.
     ///
     /// # Errors
-    /// A wrong number of values, or a failing device.
+    /// Fewer values than entries, a scaling of another length, or a failing device.
     pub fn refactorize_wide(
         &mut self,
         values: Option<DeviceView<'_, f64>>,
         scale: Option<DeviceView<'_, f64>>,
     ) -> Result<Option<(ElimIdx, f64)>, GpuError> {
         self.outdate();
+        self.values = None; // those of another matrix
         let (panels, spare) = split(&mut self.arena, &self.plan)?;
         let values = match values {
             Some(values) => values,
@@ -245,7 +246,7 @@ impl<T: DeviceValue> DeviceFactor<T> {
     fn upload(&mut self, a: &SymmetricCsc<T>, sigma: f64) -> Result<(), GpuError> {
         self.lanes.main().synchronize()?; // nothing reads the values
         let diagonals = &a.pattern().col_ptr()[..a.n()];
-        let values = room(&mut self.values, &self.gpu, self.entries.pattern())?;
+        let values = kept_values(&mut self.values, &self.gpu, self.entries.pattern())?;
         self.gpu.upload_with(values, |start, part| {
             part.copy_from_slice(&a.values()[start..start + part.len()]);
             if sigma > 0.0 {
@@ -261,7 +262,7 @@ impl<T: DeviceValue> DeviceFactor<T> {
 
     /// Factorizes the values in this precision, which were brought before; the first bad pivot, and its value.
     fn run_own(&mut self) -> Result<Option<(ElimIdx, f64)>, GpuError> {
-        let values = room(&mut self.values, &self.gpu, self.entries.pattern())?;
+        let values = kept_values(&mut self.values, &self.gpu, self.entries.pattern())?;
         let (panels, _) = split(&mut self.arena, &self.plan)?;
         self.gpu.group_profile(Purpose::Enter.group());
         self.entries
@@ -414,7 +415,7 @@ fn split<'a, T: DeviceValue>(
 }
 
 /// Memory for the values of a pattern, taken the first time.
-fn room<'a, T: DeviceValue>(
+fn kept_values<'a, T: DeviceValue>(
     values: &'a mut Option<DeviceBuffer<T>>,
     gpu: &Gpu,
     pattern: &HalfPattern,

@@ -99,7 +99,7 @@ impl Rounding {
         Ok(None)
     }
 
-    /// Another matrix was factorized than the last of [`round`](Self::round).
+    /// Another matrix was factorized than the last of [`factorize`](Self::factorize).
     pub fn outdate(&mut self) {
         if let Some(parts) = &mut self.0 {
             parts.current = false;
