@@ -14,7 +14,7 @@ use crate::blas::{PivotFailure, cholesky, cholesky_panel, trsm};
 use crate::product::{BlockColumnsMut, PanelRows, PlainMut, Shape, product};
 use crate::real::with_isa;
 use crate::simd::Simd;
-use crate::tiny::{self, eliminate as eliminate_tiny};
+use crate::tiny::{eliminate_tiny, is_tiny};
 use crate::workspace::{Buffers, KC, SOLVE_COLUMNS};
 use crate::{BlockColumns, Real, UpdateMode, Workspace};
 
@@ -233,9 +233,9 @@ pub fn partial_cholesky<T: Real>(
         "update matrix is too short for its front"
     );
     let isa = ws.isa();
-    if tiny::is_tiny(npiv, nupd, f.block) {
+    if is_tiny(npiv, nupd, f.block) {
         // SAFETY: the slices hold the layouts and are borrowed exclusively.
-        return unsafe { with_isa!(isa, T, eliminate_tiny(f, mode)) };
+        return unsafe { eliminate_tiny(f, mode, isa) };
     }
     let buf = ws.buffers();
     // SAFETY: as above.

@@ -37,4 +37,5 @@ pub use steps::{Steps, packed_len};
 pub use substitution::{MAX_RHS, PanelRef, rhs_stride};
 pub use thin::{RowsAt, THIN, ThinFront, backward_thin, forward_thin};
 pub use tile::UpdateMode;
+pub use tiny::{eliminate_tiny, is_tiny};
 pub use workspace::{Workspace, workspace_bytes};

@@ -1,18 +1,20 @@
 //! Partial Cholesky of a tiny front: up to 8 pivots and 16 rows.
 //!
-//! Its work is less than that of choosing and calling microtiles for it, so it is done column by
-//! column in the nearest cache, right-looking for the panel and left-looking for the update matrix.
-//! The next pivot waits for one reciprocal only: with `v` the column before it is scaled and `p` its
+//! Its work is less than that of choosing and calling microtiles for it, and less than that of bringing
+//! numbers to memory and back between two pivots: so the whole panel is in registers, the rows of the pivots
+//! and those below them in vectors of their own. Right-looking for the panel, left-looking for the update
+//! matrix. The next pivot waits for one reciprocal only: with `v` the column before it is scaled and `p` its
 //! pivot, the columns after it get `− v vᵀ/p`, and the root for the column itself is taken meanwhile.
 //!
 //! Invariant: which fronts come here depends on their size alone.
 
-#![allow(clippy::needless_range_loop)] // indices over register arrays
+#![allow(clippy::needless_range_loop)] // indices over register arrays, unrolled
 
 use crate::blas::PivotFailure;
 use crate::front::FrontMut;
+use crate::real::with_isa;
 use crate::simd::{Op, Simd};
-use crate::{Real, UpdateMode};
+use crate::{Isa, Real, UpdateMode};
 
 /// Pivots of a tiny front at most.
 const PIVOTS: usize = 8;
@@ -20,50 +22,144 @@ const PIVOTS: usize = 8;
 /// Order of a tiny front at most.
 const ORDER: usize = 16;
 
-/// Whether a front is tiny: its panel and its update matrix are one block column each.
+/// Whether a front is for [`eliminate_tiny`]: its panel and its update matrix are one block column each, as are
+/// those of its children.
 #[inline]
-pub(crate) fn is_tiny(npiv: usize, nupd: usize, block: usize) -> bool {
-    npiv <= PIVOTS.min(block) && nupd <= block && npiv + nupd <= ORDER
+pub fn is_tiny(npiv: usize, nupd: usize, block: usize) -> bool {
+    let order = npiv + nupd;
+    (1..=PIVOTS).contains(&npiv) && order <= ORDER && order <= block
 }
 
-/// See [`partial_cholesky`](crate::partial_cholesky).
+/// [`partial_cholesky`](crate::partial_cholesky) of a tiny front.
+///
+/// # Errors
+/// The first pivot that is not positive; the front is then without meaning.
 ///
 /// # Safety
-/// The front is valid and tiny.
-pub(crate) unsafe fn eliminate<S: Simd>(
-    f: FrontMut<S::T>,
+/// The front is valid, [tiny](is_tiny), and in the hands of this call alone.
+#[inline]
+pub unsafe fn eliminate_tiny<T: Real>(
+    front: FrontMut<T>,
     mode: UpdateMode,
+    isa: Isa,
 ) -> Result<(), PivotFailure> {
+    // SAFETY: the caller's contract.
+    unsafe { with_isa!(isa, T, eliminate(front, mode)) }
+}
+
+/// # Safety
+/// The front is valid and tiny.
+unsafe fn eliminate<S: Simd>(f: FrontMut<S::T>, mode: UpdateMode) -> Result<(), PivotFailure> {
     // SAFETY: the caller's contract.
     unsafe { S::vectorize(Eliminate::<S>(f, mode)) }
 }
 
 struct Eliminate<S: Simd>(FrontMut<S::T>, UpdateMode);
 
+/// Calls a function for a number of pivots, 1 to [`PIVOTS`], and vectors of the rows below.
+macro_rules! for_pivots {
+    ($n:expr, $v:literal, $f:ident($front:expr, $mode:expr)) => {
+        match $n {
+            1 => $f::<S, 1, $v>($front, $mode),
+            2 => $f::<S, 2, $v>($front, $mode),
+            3 => $f::<S, 3, $v>($front, $mode),
+            4 => $f::<S, 4, $v>($front, $mode),
+            5 => $f::<S, 5, $v>($front, $mode),
+            6 => $f::<S, 6, $v>($front, $mode),
+            7 => $f::<S, 7, $v>($front, $mode),
+            _ => $f::<S, 8, $v>($front, $mode),
+        }
+    };
+}
+
 impl<S: Simd> Op for Eliminate<S> {
     type Out = Result<(), PivotFailure>;
     #[inline(always)]
     unsafe fn run(self) -> Self::Out {
         let Self(f, mode) = self;
+        debug_assert!(is_tiny(f.npiv(), f.nupd(), f.block()));
         // SAFETY: the caller of `eliminate` vouches for the front.
         unsafe {
-            factor_panel::<S>(f)?;
-            update::<S>(f, mode);
+            if f.nupd() <= S::LANES {
+                for_pivots!(f.npiv(), 1, in_registers(f, mode))
+            } else if f.nupd() <= 2 * S::LANES || 2 * S::LANES >= ORDER {
+                for_pivots!(f.npiv(), 2, in_registers(f, mode))
+            } else {
+                for_pivots!(f.npiv(), 4, in_registers(f, mode))
+            }
         }
-        Ok(())
     }
 }
 
-/// # Safety
-/// The front is valid and tiny.
+/// Which lanes of vector `v` of a column of `rows` numbers are there.
 #[inline(always)]
-unsafe fn factor_panel<S: Simd>(f: FrontMut<S::T>) -> Result<(), PivotFailure> {
-    let (npiv, order) = (f.npiv(), f.npiv() + f.nupd());
-    // SAFETY: the caller's contract; rows and columns stay in the panel.
+unsafe fn there<S: Simd>(rows: usize, v: usize) -> S::M {
+    // SAFETY: at most all lanes; the machine has the instruction set.
+    unsafe { S::mask(rows.saturating_sub(v * S::LANES).min(S::LANES)) }
+}
+
+/// The first `W` vectors of a column of `rows` numbers, zeros where there are none.
+///
+/// # Safety
+/// The column is valid.
+#[inline(always)]
+unsafe fn load<S: Simd, const W: usize>(column: *const S::T, rows: usize) -> [S::V; W] {
+    // SAFETY: the caller's contract.
     unsafe {
-        for k in 0..npiv {
+        let mut vectors = [S::zero(); W];
+        for v in 0..W {
+            vectors[v] = S::load_mask(column.wrapping_add(v * S::LANES), there::<S>(rows, v));
+        }
+        vectors
+    }
+}
+
+/// Writes vector `from` and those after it to a column of `rows` numbers.
+///
+/// # Safety
+/// The column is valid.
+#[inline(always)]
+unsafe fn store<S: Simd, const W: usize>(
+    column: *mut S::T,
+    rows: usize,
+    from: usize,
+    vectors: &[S::V; W],
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        for v in from..W {
+            let to = column.wrapping_add(v * S::LANES);
+            S::store_mask(to, there::<S>(rows, v), vectors[v]);
+        }
+    }
+}
+
+/// Eliminates `N` pivots above at most `V` vectors of rows.
+///
+/// # Safety
+/// The front is valid, tiny, and of that size.
+#[inline(always)]
+unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
+    f: FrontMut<S::T>,
+    mode: UpdateMode,
+) -> Result<(), PivotFailure> {
+    let nupd = f.nupd();
+    let order = N + nupd;
+    // Vectors of the pivots' rows, of which there are at most two.
+    let tops = N.div_ceil(S::LANES);
+    // SAFETY: the caller's contract; rows and columns stay in the front.
+    unsafe {
+        // Rows of the pivots, without meaning above the diagonal, and the rows below.
+        let mut top = [[S::zero(); 2]; N];
+        let mut below = [[S::zero(); V]; N];
+        for j in 0..N {
+            let column = f.panel().add(j * order);
+            top[j] = load::<S, 2>(column, N);
+            below[j] = load::<S, V>(column.add(N), nupd);
+        }
+        for k in 0..N {
             let column = f.panel().add(k * order);
-            let pivot = *column.add(k);
+            let pivot = S::get(top[k][k / S::LANES], k % S::LANES);
             if !(pivot > S::T::ZERO && pivot.is_finite()) {
                 let value = pivot.to_f64();
                 return Err(PivotFailure { index: k, value });
@@ -71,55 +167,43 @@ unsafe fn factor_panel<S: Simd>(f: FrontMut<S::T>) -> Result<(), PivotFailure> {
             let inverse = S::T::ONE / pivot;
             let root = pivot.sqrt();
             let scale = S::splat(root * inverse);
-            let mut before = [S::T::ZERO; PIVOTS];
-            for j in k + 1..npiv {
-                before[j] = *column.add(j);
-            }
-            let mut i = k;
-            while i < order {
-                let mask = S::mask(S::LANES.min(order - i));
-                let v = S::load_mask(column.add(i), mask);
-                let w = S::mul(v, S::splat(inverse));
-                for j in k + 1..npiv {
-                    let c = f.panel().add(j * order + i);
-                    let sum = S::fnma(S::splat(before[j]), w, S::load_mask(c, mask));
-                    S::store_mask(c, mask, sum);
+            for j in k + 1..N {
+                let before = S::lane(top[k][j / S::LANES], j % S::LANES);
+                for v in j / S::LANES..tops {
+                    let w = S::mul(top[k][v], S::splat(inverse));
+                    top[j][v] = S::fnma(before, w, top[j][v]);
                 }
-                S::store_mask(column.add(i), mask, S::mul(v, scale));
-                i += S::LANES;
+                for v in 0..V {
+                    let w = S::mul(below[k][v], S::splat(inverse));
+                    below[j][v] = S::fnma(before, w, below[j][v]);
+                }
             }
+            for v in 0..tops {
+                top[k][v] = S::mul(top[k][v], scale);
+            }
+            for v in 0..V {
+                below[k][v] = S::mul(below[k][v], scale);
+            }
+            store::<S, 2>(column, N, 0, &top[k]);
+            store::<S, V>(column.add(N), nupd, 0, &below[k]);
             *column.add(k) = root;
+        }
+        for u in 0..V {
+            for lane in 0..nupd.saturating_sub(u * S::LANES).min(S::LANES) {
+                let column = f.update().add((u * S::LANES + lane) * nupd);
+                let mut sum = match mode {
+                    UpdateMode::Accumulate => load::<S, V>(column, nupd),
+                    UpdateMode::Overwrite => [S::zero(); V],
+                };
+                for k in 0..N {
+                    let factor = S::lane(below[k][u], lane);
+                    for v in u..V {
+                        sum[v] = S::fnma(factor, below[k][v], sum[v]);
+                    }
+                }
+                store::<S, V>(column, nupd, u, &sum);
+            }
         }
     }
     Ok(())
-}
-
-/// # Safety
-/// The front is valid and tiny, and its panel is final.
-#[inline(always)]
-unsafe fn update<S: Simd>(f: FrontMut<S::T>, mode: UpdateMode) {
-    let (npiv, nupd) = (f.npiv(), f.nupd());
-    let order = npiv + nupd;
-    // SAFETY: the caller's contract; rows and columns stay in the front.
-    unsafe {
-        let below = f.panel().add(npiv).cast_const();
-        for j in 0..nupd {
-            let mut i = j;
-            while i < nupd {
-                let mask = S::mask(S::LANES.min(nupd - i));
-                let c = f.update().add(j * nupd + i);
-                let mut sum = match mode {
-                    UpdateMode::Accumulate => S::load_mask(c, mask),
-                    UpdateMode::Overwrite => S::zero(),
-                };
-                for k in 0..npiv {
-                    let column = below.add(k * order);
-                    let factor = S::splat(*column.add(j));
-                    sum = S::fnma(factor, S::load_mask(column.add(i), mask), sum);
-                }
-                S::store_mask(c, mask, sum);
-                i += S::LANES;
-            }
-        }
-    }
 }

@@ -159,6 +159,47 @@ impl<T: Value> Execution<'_, T> {
     }
 }
 
+impl<T: Value> Execution<'_, T> {
+    /// Assembles a front of which panel and update matrix are one block column each, as are those of its children,
+    /// all with few rows.
+    ///
+    /// # Safety
+    /// The children are done, and nobody else works on this front.
+    pub unsafe fn assemble_tiny(&self, s: usize, member: usize, front: &Front<T>, laps: &mut Laps) {
+        let (order, nupd) = (front.panel.layout.rows, front.update.layout.rows);
+        let children = self.symbolic.children(s);
+        let (mut cleared, mut added) = (0, 0);
+        // SAFETY: the caller's promise, and the entry map belongs to these values.
+        unsafe {
+            if !(self.new_arena && self.memory.plan.panel_is_fresh(s)) {
+                cleared += front.npiv() * order;
+                std::ptr::write_bytes(front.panel.data, 0, front.npiv() * order);
+            }
+            if !children.is_empty() {
+                cleared += nupd * nupd;
+                std::ptr::write_bytes(front.update.data, 0, nupd * nupd);
+            }
+            let pivots = 0..front.npiv();
+            add_entries(
+                self.symbolic,
+                s,
+                self.values,
+                self.shift,
+                &front.panel,
+                pivots,
+            );
+            laps.lap(Part::Entries, || (cleared * size_of::<T>()) as u64);
+            for &child in children {
+                let relative = self.symbolic.relative(child as usize);
+                let update = self.memory.update(child as usize, member);
+                add_few(&update, relative, front);
+                added += relative.len() * (relative.len() + 1) / 2;
+            }
+        }
+        laps.lap(Part::ExtendAdd, || (3 * added * size_of::<T>()) as u64);
+    }
+}
+
 /// Adds the whole update matrix of a child with few rows, number by number.
 ///
 /// # Safety

@@ -4,7 +4,9 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tamarack_dense::{Run, UpdateMode, Workspace, is_small, partial_cholesky};
+use tamarack_dense::{
+    Isa, Run, UpdateMode, Workspace, eliminate_tiny, is_small, is_tiny, partial_cholesky,
+};
 use tamarack_plan::FactorPlan;
 use tamarack_symbolic::SymbolicFactor;
 
@@ -106,6 +108,7 @@ pub(crate) struct Execution<'a, T> {
     pub shift: T,
     /// Whether the arena is new and holds zeros.
     pub new_arena: bool,
+    pub isa: Isa,
     pub meter: Meter<'a>,
 }
 
@@ -190,7 +193,12 @@ impl<T: Value> Execution<'_, T> {
         let mut laps = book.as_mut().map_or_else(Laps::off, |book| book.begin(id));
         // SAFETY: the caller's promise.
         let outcome = unsafe {
-            if whole {
+            if is_tiny(npiv, nupd, front.panel.layout.block) {
+                self.assemble_tiny(s, member, &front, &mut laps);
+                let outcome = eliminate_tiny(front.view(), self.update_mode(s), self.isa);
+                self.meter.add_front(npiv, nupd);
+                outcome.map_err(Stop::Pivot)
+            } else if whole {
                 self.assemble_columns(s, member, &front, 0..npiv + nupd, &mut laps);
                 let outcome = self.eliminate_whole(&front, self.update_mode(s), member);
                 self.meter.add_front(npiv, nupd);

@@ -149,6 +149,7 @@ impl<T: Value> NumericFactor<T> {
             values,
             shift,
             new_arena: std::mem::replace(&mut self.new_arena, false),
+            isa: Isa::detect(),
             meter: Meter::new(control, self.plan.flops_done()),
         };
         // SAFETY: the arenas were made with the plan's sizes and are borrowed exclusively.

@@ -147,15 +147,18 @@ impl Merging<'_> {
                     queue.push((gain, c as u32));
                 }
             }
-            queue.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            for &(_, c) in &queue {
+            if queue.len() > 1 {
+                queue.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            }
+            for (k, &(_, c)) in queue.iter().enumerate() {
                 let child = &mut nodes[c as usize - base];
                 let sizes = ((child.npiv, forest.nupd[c as usize]), (this.npiv, up));
                 let zeros = this.zeros + child.zeros + added_zeros(sizes.0, sizes.1);
                 let npiv = child.npiv + this.npiv;
                 if self.options.allows(npiv, zeros, trapezoid(npiv, up)) {
                     let together = secs(npiv, up);
-                    if child.secs + this.secs - together > 0.0 {
+                    // The first one's gain is what was found before: the parent is as it was.
+                    if k == 0 || child.secs + this.secs - together > 0.0 {
                         child.into = p as u32;
                         this.zeros = zeros;
                         this.npiv = npiv;
@@ -184,14 +187,14 @@ impl AmalgamationOptions {
     pub fn predicted_secs(&self, npiv: u32, nupd: u32) -> f64 {
         let (k, u) = (f64::from(npiv), f64::from(nupd));
         let m = k + u;
-        // Sum of squares from u + 1 to m, and entries of the trapezoid.
-        let flops = k * (m * m - m * k + k * k / 3.0 + m - 0.5 * k + 1.0 / 6.0);
+        // Sum of squares from u + 1 to m over k, and entries of the trapezoid.
+        let flops = m * m - m * k + k * k * (1.0 / 3.0) + m - 0.5 * k + 1.0 / 6.0;
         let panel = k * (m - 0.5 * (k - 1.0));
         let update = 0.5 * u * (u + 1.0);
         self.front_secs
             + k * self.column_secs
             + (panel + 3.0 * update) * self.entry_bytes * self.secs_per_byte
-            + flops * (k + self.half_rate_columns) / (k * self.peak_flops_per_sec)
+            + flops * (k + self.half_rate_columns) / self.peak_flops_per_sec
     }
 
     /// Whether a merged supernode of `npiv` columns may have so many zeros.
