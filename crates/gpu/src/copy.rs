@@ -3,9 +3,6 @@
 use crate::driver::{self, CUdeviceptr};
 use crate::{DeviceBuffer, DeviceView, DeviceViewMut, Element, Gpu, GpuError, Stream};
 
-/// Lists from this size on go up on several threads.
-const LARGE_BYTES: usize = 4 << 20;
-
 impl Stream {
     /// Copies `from` to the device and waits for it.
     ///
@@ -97,21 +94,6 @@ impl Stream {
     ) -> Result<DeviceBuffer<T>, GpuError> {
         let mut buffer = gpu.alloc(from.len())?;
         self.upload(from, &mut buffer)?;
-        Ok(buffer)
-    }
-
-    /// The same for lists that are read by kernels: small ones share [allocations](Gpu::alloc_list), large ones go up
-    /// [on several threads](Gpu::upload_with).
-    ///
-    /// # Errors
-    /// As [`to_device`](Self::to_device).
-    pub fn list<T: Element>(&self, gpu: &Gpu, from: &[T]) -> Result<DeviceBuffer<T>, GpuError> {
-        let mut buffer = gpu.alloc_list(from.len())?;
-        if size_of_val(from) < LARGE_BYTES {
-            self.upload(from, &mut buffer)?;
-        } else {
-            gpu.upload_all(from, &mut buffer)?;
-        }
         Ok(buffer)
     }
 

@@ -1,8 +1,9 @@
 //! Loaded programs, their kernels, and launching them.
 
+use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::device::Context;
 use crate::driver::{
@@ -21,6 +22,8 @@ struct Loaded {
     raw: CUmodule,
     path: &'static str,
     kernels: Vec<KernelReport>,
+    /// What the driver was asked for: it takes its time, above all where several threads ask.
+    found: Mutex<HashMap<Arc<str>, CUfunction>>,
 }
 
 // SAFETY: the driver allows module handles on any thread.
@@ -57,6 +60,7 @@ impl Module {
                 raw,
                 path,
                 kernels: binary.kernels,
+                found: Mutex::default(),
             }),
         })
     }
@@ -73,6 +77,21 @@ impl Module {
     /// # Errors
     /// [`GpuError::NoKernel`], a failing driver call.
     pub fn kernel(&self, name: &str) -> Result<Kernel, GpuError> {
+        let mut found = (self.loaded.found.lock()).unwrap_or_else(PoisonError::into_inner);
+        if let Some((name, &raw)) = found.get_key_value(name) {
+            return Ok(Kernel {
+                module: self.loaded.clone(),
+                raw,
+                name: name.clone(),
+            });
+        }
+        let kernel = self.find(name)?;
+        found.insert(kernel.name.clone(), kernel.raw);
+        Ok(kernel)
+    }
+
+    /// The same, from the driver.
+    fn find(&self, name: &str) -> Result<Kernel, GpuError> {
         let context = &self.loaded.context;
         let _bound = context.bind()?;
         let missing = || GpuError::NoKernel {

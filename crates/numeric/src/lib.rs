@@ -25,7 +25,6 @@ mod value;
 pub use control::{Control, Progress};
 pub use device::{
     DeviceFactor, DeviceOptions, DevicePlan, DeviceRates, DeviceValue, FrontKind, Purpose, Room,
-    beside, side_by_side,
 };
 pub use error::FactorError;
 pub use factor::{FactorOptions, NumericFactor, OnNotSpd};

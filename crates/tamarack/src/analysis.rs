@@ -364,7 +364,10 @@ impl Analysis {
 
     fn started(&self) -> &(Arc<Team>, Instant) {
         self.team.get_or_init(|| {
-            let threads = self.plan.threads();
+            let threads = match self.place {
+                Place::Cpu { .. } => self.plan.threads(),
+                Place::Gpu { .. } => 1, // which books what it does
+            };
             let team = if self.options.profile {
                 Team::profiled(threads)
             } else {

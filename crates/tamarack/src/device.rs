@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use tamarack_gpu::{Gpu, GpuError, GpuOptions};
-use tamarack_numeric::{DeviceOptions, DevicePlan, DeviceRates, FactorError, beside};
+use tamarack_numeric::{DeviceOptions, DevicePlan, DeviceRates, FactorError};
 use tamarack_symbolic::{AmalgamationOptions, SymbolicFactor, SymbolicOptions};
 
 use crate::{Error, Options};
@@ -192,7 +192,7 @@ fn fitting_plan(
         })
     };
     let fits = |plan: &Priced| plan.bytes as f64 <= MEMORY_SHARE * free_bytes as f64;
-    let (one, two) = beside(|| priced(1), || priced(2));
+    let (one, two) = rayon::join(|| priced(1), || priced(2));
     let (one, two) = (one?, two?);
     let cheap = two.secs <= WAVES_COST * one.secs;
     if fits(&one) && !cheap {

@@ -313,12 +313,14 @@ impl<T: Real> Assembly<T> {
         }
         let blocks = number(lists.tiles.len())?;
         let name = format!("dense_extend_add_{}", T::NAME);
+        let (tiles, parts, firsts) =
+            stream.lists(gpu, (&lists.tiles[..], &lists.parts[..], &lists.firsts[..]))?;
         Ok(Self {
             kernel: gpu.load(&PROGRAM)?.kernel(&name)?,
             shape: Launch::new(blocks, THREADS),
-            tiles: stream.list(gpu, &lists.tiles)?,
-            parts: stream.list(gpu, &lists.parts)?,
-            firsts: stream.list(gpu, &lists.firsts)?,
+            tiles,
+            parts,
+            firsts,
             gathered: lists.gathered,
             needs: lists.needs,
             of: PhantomData,

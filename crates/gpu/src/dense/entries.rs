@@ -171,6 +171,7 @@ impl<T: Real> Entries<T> {
         };
         let unknowns: Vec<UnknownData> = position.iter().map(unknown).collect();
         let (late, kept_starts, late_panels) = lists.late(order, starts, early);
+        let kept = kept_starts.last().map_or(0, |&end| end as usize);
         let module = gpu.load(&PROGRAM)?;
         let filling = |of: &str| -> Result<Filling, GpuError> {
             Ok(Filling {
@@ -178,19 +179,22 @@ impl<T: Real> Entries<T> {
                 keep: module.kernel(&format!("dense_keep_{of}_as_{}", T::NAME))?,
             })
         };
+        let (unknowns, late, kept_starts) =
+            stream.lists(gpu, (&unknowns[..], &late[..], &kept_starts[..]))?;
+        let (fronts, rows) = stream.lists(gpu, (&lists.fronts[..], rows))?;
         Ok(Self {
             own: filling(T::NAME)?,
             wide: filling("f64")?,
             enter_kept: module.kernel(&format!("dense_enter_kept_{}", T::NAME))?,
             pattern: Arc::clone(pattern),
-            unknowns: stream.list(gpu, &unknowns)?,
-            fronts: stream.list(gpu, &lists.fronts)?,
-            rows: stream.list(gpu, rows)?,
+            unknowns,
+            fronts,
+            rows,
             early,
-            kept: gpu.alloc_list(kept_starts.last().map_or(0, |&end| end as usize))?,
-            late: stream.list(gpu, &late)?,
+            kept: gpu.alloc_list(kept)?,
+            late,
             late_panels,
-            kept_starts: stream.list(gpu, &kept_starts)?,
+            kept_starts,
             needs: lists.needs,
         })
     }

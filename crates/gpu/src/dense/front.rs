@@ -292,11 +292,12 @@ impl<T: Real> Fronts<T> {
         let name = format!("dense_front_{}_{}", tile.name(), T::NAME);
         let mut status = gpu.alloc_list(fronts.len())?;
         stream.fill_bytes(&mut status, 0xFF)?;
+        let (fronts, tasks) = stream.lists(gpu, (&data[..], &tasks[..]))?;
         Ok(Self {
             kernel: gpu.load(program)?.kernel(&name)?,
             shape: Launch::new(blocks, tile.threads()).shared(bytes),
-            fronts: stream.list(gpu, &data)?,
-            tasks: stream.list(gpu, &tasks)?,
+            fronts,
+            tasks,
             progress: gpu.alloc_list(progress as usize + 1)?,
             status,
             needs,

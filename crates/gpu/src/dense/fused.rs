@@ -289,12 +289,21 @@ impl<T: Real> FusedFronts<T> {
         let items: Vec<ItemData> = sequences.iter().map(|s| s.item).collect();
         let mut status = gpu.alloc_list(fronts.len())?;
         stream.fill_bytes(&mut status, 0xFF)?;
+        let (items, fronts, children, relative) = stream.lists(
+            gpu,
+            (
+                &items[..],
+                &lists.fronts[..],
+                &lists.children[..],
+                &lists.relative[..],
+            ),
+        )?;
         Ok(Self {
             launches,
-            items: stream.list(gpu, &items)?,
-            fronts: stream.list(gpu, &lists.fronts)?,
-            children: stream.list(gpu, &lists.children)?,
-            relative: stream.list(gpu, &lists.relative)?,
+            items,
+            fronts,
+            children,
+            relative,
             status,
             needs: lists.needs,
             of: PhantomData,

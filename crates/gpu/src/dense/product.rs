@@ -256,11 +256,12 @@ impl<T: Real> Products<T> {
             _ => count,
         };
         let (threads, shared_bytes) = step.block::<T>();
+        let (problems, items) = stream.lists(gpu, (&data[..], &items[..]))?;
         Ok(Self {
             kernel: step.kernel::<T>(gpu)?,
             shape: Launch::new(blocks, threads).shared(shared_bytes),
-            problems: stream.list(gpu, &data)?,
-            items: stream.list(gpu, &items)?,
+            problems,
+            items,
             count,
             needs,
             step,

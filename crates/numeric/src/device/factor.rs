@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use tamarack_gpu::dense::{Entries, EntryFront, EntryMap, Placed, Real};
 use tamarack_gpu::spmv::HalfPattern;
 use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Graph, Stream};
@@ -9,7 +10,6 @@ use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
 use tamarack_symbolic::SymbolicFactor;
 
 use super::launch::{Lanes, Stage};
-use super::parallel::{beside, side_by_side};
 use super::plan::DevicePlan;
 use super::purpose::Purpose;
 use super::room::Room;
@@ -76,16 +76,15 @@ impl<T: DeviceValue> DeviceFactor<T> {
         let lanes = Lanes::new(gpu)?;
         let mut arena = gpu.alloc_shared(plan.staged().arena_len() as usize)?;
         let mut first_bad = gpu.alloc(1)?;
-        let stages = || {
-            side_by_side(plan.staged().stages(), |k| -> Result<_, GpuError> {
-                Stage::new(gpu, &gpu.stream()?, &StageWork::new(&plan, k)?)
-            })
+        let stage = |k| Stage::new(gpu, lanes.main(), &StageWork::new(&plan, k)?);
+        let stages = || -> Result<Vec<Stage<T>>, GpuError> {
+            let all = (0..plan.staged().stages()).into_par_iter();
+            all.with_max_len(1).map(stage).collect()
         };
-        let lists = || beside(|| entries_of(&plan, gpu, pattern), stages);
-        let (same, (entries, stages)) = beside(|| same_pattern(symbolic, pattern), lists);
+        let lists = || rayon::join(stages, || entries_of(&plan, gpu, pattern));
+        let ((stages, entries), same) = rayon::join(lists, || same_pattern(symbolic, pattern));
         same?;
-        let entries = entries?;
-        let mut stages: Vec<Stage<T>> = stages.into_iter().collect::<Result<_, _>>()?;
+        let (mut stages, entries) = (stages?, entries?);
         let graph = lanes.main().capture(|| {
             lanes.main().fill_bytes(&mut first_bad, 0xFF)?;
             stages

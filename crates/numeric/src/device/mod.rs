@@ -11,7 +11,6 @@
 mod cost;
 mod factor;
 mod launch;
-mod parallel;
 mod plan;
 mod purpose;
 mod rates;
@@ -22,7 +21,6 @@ mod tests;
 mod work;
 
 pub use factor::{DeviceFactor, DeviceValue};
-pub use parallel::{beside, side_by_side};
 pub use plan::{DeviceOptions, DevicePlan, FrontKind};
 pub use purpose::Purpose;
 pub use rates::DeviceRates;

@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use tamarack_gpu::dense::SolveOrder;
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
 use tamarack_gpu::{Gpu, GpuError, Graph};
 use tamarack_numeric::{
-    DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions, Purpose, Room, beside,
-    side_by_side,
+    DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions, Purpose, Room,
 };
 use tamarack_plan::Precision;
 use tamarack_sparse::Pattern;
@@ -63,15 +63,15 @@ impl<T: DeviceValue> DeviceSolver<T> {
         options: &FactorOptions,
     ) -> Result<Self, FactorError> {
         let (places, updates) = plan.staged().update_vectors();
-        let stages = || {
-            side_by_side(plan.staged().stages(), |k| -> Result<_, GpuError> {
-                Stage::new(gpu, &gpu.stream()?, &plan, k, &places)
-            })
+        let stream = gpu.stream()?;
+        let stages = || -> Result<Vec<Stage<T>>, GpuError> {
+            let all = (0..plan.staged().stages()).into_par_iter();
+            let stage = |k| Stage::new(gpu, &stream, &plan, k, &places);
+            all.with_max_len(1).map(stage).collect()
         };
         let factor = || DeviceFactor::new(plan.clone(), gpu, pattern, options);
-        let (stages, factor) = beside(stages, factor);
-        let factor = factor?;
-        let stages: Vec<Stage<T>> = stages.into_iter().collect::<Result<_, _>>()?;
+        let (factor, stages) = rayon::join(factor, stages);
+        let (factor, stages) = (factor?, stages?);
         let stream = factor.stream();
         let order = plan.symbolic().permutation().user_of_elim();
         let mut room = room_of(&factor);

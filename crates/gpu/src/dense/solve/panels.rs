@@ -83,11 +83,21 @@ impl<T: Real> PanelSolves<T> {
         ];
         let module = gpu.load(&PROGRAM)?;
         let kernel = |way: &str| module.kernel(&format!("dense_solve_{way}_{}", T::NAME));
+        let [forward, backward] = &tasks;
+        let (forward, backward, fronts, index) = stream.lists(
+            gpu,
+            (
+                &forward[..],
+                &backward[..],
+                &lists.fronts[..],
+                &lists.index[..],
+            ),
+        )?;
         Ok(Self {
             kernels: [kernel("forward")?, kernel("backward")?],
-            tasks: [stream.list(gpu, &tasks[0])?, stream.list(gpu, &tasks[1])?],
-            fronts: stream.list(gpu, &lists.fronts)?,
-            index: stream.list(gpu, &lists.index)?,
+            tasks: [forward, backward],
+            fronts,
+            index,
             needs: lists.needs,
             panels: PhantomData,
         })

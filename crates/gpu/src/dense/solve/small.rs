@@ -147,13 +147,13 @@ impl<T: Real> SmallSolves<T> {
         let [narrow, middle, wide] = merge(cut(&sizes, runs)?, few);
         let module = gpu.load(&PROGRAM)?;
         let have = gpu.info().shared_per_block_bytes;
-        let teams = |name: &str, (runs, size): Cut, warps, step: u32| -> Result<Teams, GpuError> {
+        let teams = |name: &str, size: Size, runs, warps, step: u32| -> Result<Teams, GpuError> {
             let kernel =
                 |way: &str| module.kernel(&format!("dense_solve_{name}_{way}_{}", T::NAME));
             let columns = size.columns.min(step);
             let teams = Teams {
                 kernels: [kernel("forward")?, kernel("backward")?],
-                runs: stream.list(gpu, &runs)?,
+                runs,
                 size: Size { columns, ..size },
                 warps,
                 step,
@@ -168,14 +168,24 @@ impl<T: Real> SmallSolves<T> {
             }
             Ok(teams)
         };
+        let (fronts, index, of_narrow, of_middle, of_wide) = stream.lists(
+            gpu,
+            (
+                &lists.fronts[..],
+                &lists.index[..],
+                &narrow.0[..],
+                &middle.0[..],
+                &wide.0[..],
+            ),
+        )?;
         Ok(Self {
             teams: [
-                teams("narrow", narrow, 1, 16)?,
-                teams("middle", middle, 2, 32)?,
-                teams("wide", wide, WARPS, 32)?,
+                teams("narrow", narrow.1, of_narrow, 1, 16)?,
+                teams("middle", middle.1, of_middle, 2, 32)?,
+                teams("wide", wide.1, of_wide, WARPS, 32)?,
             ],
-            fronts: stream.list(gpu, &lists.fronts)?,
-            index: stream.list(gpu, &lists.index)?,
+            fronts,
+            index,
             needs: lists.needs,
             panels: PhantomData,
         })

@@ -287,9 +287,10 @@ impl SolveOrder {
             let named = |name: &str| module.kernel(&format!("dense_solve_{what}_{name}"));
             Ok([named(f64::NAME)?, named(f32::NAME)?])
         };
+        let (user, elimination) = stream.lists(gpu, (user, &elimination[..]))?;
         Ok(Self {
-            user: stream.list(gpu, user)?,
-            elimination: stream.list(gpu, &elimination)?,
+            user,
+            elimination,
             take: kernels("take")?,
             give: kernels("give")?,
         })
