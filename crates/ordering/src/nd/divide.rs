@@ -14,9 +14,9 @@ use crate::nd::split::split;
 use crate::nd::{Dissection, Space, TASK};
 
 impl Dissection<'_> {
-    /// Bisects pieces until all have less than `options.piece` vertices on this level.
+    /// Bisects pieces until all have less than `piece` vertices on this level.
     pub(crate) fn divide(&self, graph: &Weighted, tree: &mut Growing) {
-        let (mut pieces, bounds) = tree.large_pieces(self.options.piece.max(1));
+        let (mut pieces, bounds) = tree.large_pieces(self.piece);
         let mut place = Vec::new();
         if !bounds.is_empty() {
             place = tree.places(&pieces);
@@ -62,7 +62,7 @@ impl Dissection<'_> {
         list: &mut [u32],
         space: &mut Space,
     ) -> Vec<(u32, bool)> {
-        if part.n() < self.options.piece || t as usize >= tree.limit {
+        if part.n() < self.piece || t as usize >= tree.limit {
             tree.put(list, t, part.total);
             space.graphs.push(part);
             return Vec::new();

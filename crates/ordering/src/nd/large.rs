@@ -18,7 +18,7 @@ use crate::nd::restrict::restrict;
 use crate::nd::split::split;
 use crate::nd::tree::{PASSED, Tree, Tries};
 
-/// Pieces of so many times `options.piece` vertices are cut by finished separators, if they are thin or like a plane. With
+/// Pieces of so many times `piece` vertices are cut by finished separators, if they are thin or like a plane. With
 /// 30 there are 1 % more flops over 18 matrices, 10 % more on `qp_CONT_201`.
 const ALONE: usize = 8;
 
@@ -108,7 +108,7 @@ impl Dissection<'_> {
         // Some levels of a larger graph have been passed over.
         let keeps = |part: &Weighted| n < PASSED || part.n() >= PASSED;
         let few = |part: &Weighted| match keeps(part) {
-            true => 2 * self.options.piece,
+            true => 2 * self.piece,
             false => usize::MAX,
         };
         let [left_levels, right_levels] = restrict(
@@ -132,7 +132,7 @@ impl Dissection<'_> {
 
     /// The separator with which a piece is cut before all others, refined to the end, if it is to be.
     fn cut(&self, graph: &Weighted, levels: &[Level], tries: &Tries) -> Option<Separation> {
-        if graph.n() < ALONE * self.options.piece {
+        if graph.n() < ALONE * self.piece {
             return None;
         }
         if !may_be_thin(graph) {
@@ -161,7 +161,7 @@ impl Dissection<'_> {
         list: &mut [u32],
         seed: u64,
     ) -> Result<(), OrderingError> {
-        if graph.n() >= 2 * self.options.piece {
+        if graph.n() >= 2 * self.piece {
             return self.dissect_large(Cow::Owned(graph), levels, list, 1, seed);
         }
         let mut space = self.take_space();

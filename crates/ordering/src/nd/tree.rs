@@ -94,13 +94,10 @@ impl Dissection<'_> {
         Tries { first, others }
     }
 
-    /// Divides `graph`, whose coarser versions are `levels`, into pieces of less than `options.piece`
+    /// Divides `graph`, whose coarser versions are `levels`, into pieces of less than [`piece`](Self::piece)
     /// vertices, where it can; the best of the `tries`.
     pub(crate) fn tree(&self, graph: &Weighted, mut levels: Vec<Level>, tries: &Tries) -> Tree {
-        let pieces = graph
-            .n()
-            .div_ceil(self.options.piece.max(1))
-            .next_power_of_two();
+        let pieces = graph.n().div_ceil(self.piece).next_power_of_two();
         let nodes = NODES.min(SPARE * pieces);
         let start = self.start(graph, &levels, tries, nodes, |level, tree| {
             predicted_flops(level, &tree.labels, &tree.divided)
@@ -119,11 +116,10 @@ impl Dissection<'_> {
         }
     }
 
-    /// Coarser and coarser graphs, down to less than `2 options.piece` vertices.
+    /// Coarser and coarser graphs, down to less than `2 piece` vertices.
     pub(crate) fn hierarchy(&self, graph: &Weighted, seed: u64) -> Vec<Level> {
-        let options = self.options;
         let mut coarsener = Coarsener::default();
-        let heaviest = (1.5 * graph.total as f64 / options.piece as f64).max(1.0) as u64;
+        let heaviest = (1.5 * graph.total as f64 / self.piece as f64).max(1.0) as u64;
         let mut levels: Vec<Level> = Vec::new();
         let mut count = 0;
         let mut coarser = |graph: &Weighted| {
@@ -135,7 +131,7 @@ impl Dissection<'_> {
         };
         loop {
             let last = levels.last().map_or(graph, |l| &l.graph);
-            if last.n() < 2 * options.piece || self.is_stopped() {
+            if last.n() < 2 * self.piece || self.is_stopped() {
                 return levels;
             }
             let Some(mut next) = coarser(last) else {
