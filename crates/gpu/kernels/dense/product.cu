@@ -5,10 +5,11 @@
 //         only tiles and entries on and below the diagonal are touched. With beta = 0, C is not read.
 // Grid:   one block for each item of the list (a tile of a problem); tiles are 128 x 128, 128 x 64 or 64 x 64. Warpgroups: one
 //         block a multiprocessor, which takes every so many-th item.
-// Needs:  offsets and stored heights multiples of 16 bytes; shared memory for a block: 132 KiB or 66 KiB, in f32 half; warpgroups 196 KiB.
+// Needs:  offsets and stored heights multiples of 16 bytes; shared memory for a block: 132 KiB or 51 KiB, in f32 68 and 36; warpgroups 196 KiB.
 // Order:  every entry is one accumulator, columns of A ascending, whatever the tile size and the list.
 // Ref:    Volkov, Demmel 2008; NVIDIA's PTX manual for the fragments.
 #define DEPTH64 8
+#define STAGES64 3
 #include "dense/bulk.cuh"
 #include "dense/problem.cuh"
 #include "dense/warpgroup_tile.cuh"

@@ -6,7 +6,7 @@
 //         into different banks.
 // Warps:  N / 16, each with a part WM x WN of the tile. A lane's rows are pairs (2 g, 2 g + 1) in 16, so that
 //         they are read and written as pairs; its columns are 2 t, 2 t + 1 in 8.
-// Defined before: DEPTH64, columns of a step with tiles of 64 in f64: 8 is faster, 4 takes 30 registers less.
+// Defined before: DEPTH64, columns of a step with tiles of 64 in f64: 8 is faster, 4 takes 30 registers less. STAGES64, slabs with them.
 // Order:  one accumulator per entry, columns in ascending order: bits depend on the operands alone.
 #pragma once
 #include "dense/copy.cuh"
@@ -15,6 +15,9 @@
 
 #ifndef DEPTH64
 #define DEPTH64 4
+#endif
+#ifndef STAGES64
+#define STAGES64 4
 #endif
 #define SLAB 16u
 
@@ -34,7 +37,7 @@ template <class R, int T, int N = T> struct Shape {
     static constexpr int COLUMNS = WN / 8;
     static constexpr int DEPTH = sizeof(R) == 4 ? 8 : T == 128 ? 4 : DEPTH64; // columns of a step: as many as registers allow
     static constexpr int PITCH = T + Number<R>::PAD, PITCH_B = N + Number<R>::PAD;
-    static constexpr int STAGES = 4;
+    static constexpr int STAGES = sizeof(R) == 8 && T == 64 ? STAGES64 : 4;
     static constexpr int SLAB_A = SLAB * PITCH, STAGE_NUMBERS = SLAB * (PITCH + PITCH_B); // of A's slab; of both
 };
 
