@@ -3,21 +3,14 @@
 
 use std::ops::Range;
 
-use tamarack_dense::{Isa, UpdateMode, extend_add, find_runs, prefetch};
-use tamarack_symbolic::SymbolicFactor;
+use tamarack_dense::{Isa, UpdateMode, extend_add, find_runs};
 
 use crate::eliminate::Crew;
+use crate::entries::add_entries;
 use crate::execute::Execution;
 use crate::front::{Front, Packed};
 use crate::profile::{Activity, Laps, Part};
 use crate::value::Value;
-
-/// How many entries ahead values are asked for: they come from all over A, and are added in the
-/// order of elimination.
-const AHEAD: usize = 24;
-
-/// Size of A's values up to which they are not asked for ahead: half of a second-level cache.
-const NEAR_BYTES: usize = 1 << 19;
 
 /// Rows of an update matrix up to which it is added number by number: finding runs takes longer.
 const FEW_ROWS: usize = 8;
@@ -220,44 +213,5 @@ unsafe fn add_few<T: Value>(update: &Packed<T>, relative: &[u32], front: &Front<
             unsafe { *to.wrapping_add(row as usize) += *from.add(i) };
         }
         from = from.wrapping_add(relative.len());
-    }
-}
-
-/// Adds the entries of A that fall into pivot columns `columns` (counted in the front) of
-/// supernode `s`, and `shift` to their diagonal.
-///
-/// # Safety
-/// Nobody else may use these columns meanwhile; `values` belong to the pattern analyzed.
-unsafe fn add_entries<T: Value>(
-    symbolic: &SymbolicFactor,
-    s: usize,
-    values: &[T],
-    shift: T,
-    panel: &Packed<T>,
-    columns: Range<usize>,
-) {
-    let first = symbolic.columns(s).start;
-    // What fits into the caches needs no asking.
-    let far = size_of_val(values) > NEAR_BYTES;
-    let mut ahead = symbolic.sources_from(first + columns.start).skip(AHEAD);
-    for j in columns {
-        let column = panel.column(j);
-        let add = |(src, row): (u64, u32)| {
-            // SAFETY: the entry map holds positions inside the panel, at or below the diagonal.
-            unsafe { *column.wrapping_add(row as usize) += values[src as usize] };
-        };
-        let entries = symbolic.entries(first + j).iter();
-        if far {
-            entries.for_each(|entry| {
-                if let Some(next) = ahead.next() {
-                    prefetch(values.as_ptr().wrapping_add(next as usize));
-                }
-                add(entry);
-            });
-        } else {
-            entries.for_each(add);
-        }
-        // SAFETY: the diagonal entry is inside the panel.
-        unsafe { *column.wrapping_add(j) += shift };
     }
 }

@@ -12,6 +12,7 @@ mod assemble;
 mod control;
 mod device;
 mod eliminate;
+mod entries;
 mod error;
 mod execute;
 mod factor;

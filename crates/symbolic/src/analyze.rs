@@ -5,6 +5,7 @@ use tamarack_sparse::{Pattern, Permutation};
 use crate::amalgamate::{Merged, trapezoid};
 use crate::assembly::Assembly;
 use crate::counts::column_counts;
+use crate::entries::EntryMap;
 use crate::etree::elimination_tree;
 use crate::fingerprint::pattern_fingerprint;
 use crate::nodes::Nodes;
@@ -67,7 +68,7 @@ impl<'a> SymbolicDraft<'a> {
         };
         Ok(Self {
             pattern,
-            assembly: Assembly::new(&tree, &counts.below, &forest, &merged),
+            assembly: Assembly::new(&tree, &nodes, &counts.below, &forest, &merged),
             nodes,
             lower,
             stats,
@@ -131,10 +132,10 @@ impl<'a> SymbolicDraft<'a> {
             row_ptr: fronts.row_ptr,
             rows: fronts.rows,
             relative: fronts.relative,
-            entry_ptr: assembly.entry_ptr,
-            entry_src: structure.entry_src,
-            entry_src_high: structure.entry_src_high,
-            entry_row: structure.entry_row,
+            entries: EntryMap {
+                ptr: assembly.entry_ptr,
+                ..structure.entries
+            },
             stats,
             fingerprint,
         })

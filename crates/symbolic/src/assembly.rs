@@ -9,14 +9,48 @@
 
 use std::cmp::Reverse;
 use std::ops::Range;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::amalgamate::{Merged, children};
 use crate::factor::NONE;
-use crate::memory::zeroed;
+use crate::memory::{with_room, zeroed};
+use crate::nodes::Nodes;
 use crate::postorder::{Postordered, subtree_sizes};
 use crate::supernodes::SuperForest;
 use crate::threads::{CHUNK, chunks, map_all, shared_u32, shared_u64, slices};
+
+/// Where a node is, and what it has: together, because both are looked up for every edge. One thread at a time writes.
+#[derive(Default)]
+pub(crate) struct Home {
+    /// Its first unknown in the high half, and its supernode.
+    place: AtomicU64,
+    /// Where its next block goes in the entry map.
+    next_block: AtomicU64,
+}
+
+impl Home {
+    /// First unknown of the node, and its supernode.
+    #[inline]
+    pub fn place(&self) -> (u32, u32) {
+        let place = self.place.load(Relaxed);
+        ((place >> 32) as u32, place as u32)
+    }
+
+    /// Says where its first block goes.
+    #[inline]
+    pub fn begin_blocks(&self, at: u64) {
+        self.next_block.store(at, Relaxed);
+    }
+
+    /// Where its next block goes.
+    #[inline]
+    pub fn next_block(&self) -> u64 {
+        let at = self.next_block.load(Relaxed);
+        self.next_block.store(at + 1, Relaxed);
+        at
+    }
+}
 
 /// Supernodes in their final order.
 pub(crate) struct Assembly {
@@ -28,18 +62,24 @@ pub(crate) struct Assembly {
     pub nupd: Vec<u32>,
     /// Supernodes of each subtree.
     pub size: Vec<u32>,
-    /// Final column of the first unknown of every node, in the high half, and its supernode; by the rank of the node.
-    homes: Vec<u64>,
+    /// By the rank of the node.
+    pub homes: Vec<Home>,
     /// Rank of the node that begins with each column; anything for its others.
     pub rank_at: Vec<u32>,
-    /// Offsets of the columns of A, diagonal included, length `n + 1`.
+    /// Offsets of the blocks of A by column, length `n + 1`: all of a node's are its first column's.
     pub entry_ptr: Vec<u64>,
 }
 
 impl Assembly {
-    /// Orders what amalgamation left of a forest of supernodes; `below` are the entries of each node's columns
-    /// in A below the node.
-    pub fn new(tree: &Postordered, below: &[u32], forest: &SuperForest, merged: &Merged) -> Self {
+    /// Orders what amalgamation left of a forest of supernodes; `below` are the edges of each node
+    /// in A to nodes below it.
+    pub fn new(
+        tree: &Postordered,
+        nodes: &Nodes<'_>,
+        below: &[u32],
+        forest: &SuperForest,
+        merged: &Merged,
+    ) -> Self {
         let blocks = chunks(forest.len(), CHUNK);
         let kept = map_all(blocks, |supernodes| {
             let supernodes = supernodes.start as u32..supernodes.end as u32;
@@ -66,7 +106,7 @@ impl Assembly {
             parent: vec![NONE; ns],
             nupd: vec![0; ns],
             size: vec![0; ns],
-            homes: zeroed(tree.len()),
+            homes: with_room(tree.len()),
             rank_at: Vec::new(),
             entry_ptr: Vec::new(),
         };
@@ -85,21 +125,21 @@ impl Assembly {
         let homes = gathered(forest.len(), |s| {
             place[rank[merged.into[s] as usize] as usize]
         });
-        out.place_columns(tree, below, forest, &homes);
+        out.place_columns(tree, nodes, below, forest, &homes);
         out
     }
 
-    /// Final column of the first unknown of a node, and its supernode.
+    /// Supernode of a node.
     #[inline]
-    pub fn home(&self, rank: usize) -> (u32, u32) {
-        let home = self.homes[rank];
-        ((home >> 32) as u32, home as u32)
+    pub fn owner(&self, rank: usize) -> u32 {
+        self.homes[rank].place().1
     }
 
     /// Gives every node its columns, in the supernode that its own is part of.
     fn place_columns(
         &mut self,
         tree: &Postordered,
+        nodes: &Nodes<'_>,
         below: &[u32],
         forest: &SuperForest,
         homes: &[u32],
@@ -115,21 +155,22 @@ impl Assembly {
             first.push(*next);
             *next += npiv;
         }
-        let (to_homes, rank_at) = (shared_u64(&mut self.homes), shared_u32(&mut self.rank_at));
+        self.homes.resize_with(tree.len(), Home::default);
+        let to_homes = &self.homes;
+        let rank_at = shared_u32(&mut self.rank_at);
         let lengths = shared_u64(&mut self.entry_ptr);
         map_all(chunks(forest.len(), CHUNK), |supernodes| {
             for s in supernodes {
                 let (mut column, home) = (first[s], homes[s]);
-                let nodes = forest.ptr[s] as usize..forest.ptr[s + 1] as usize;
-                for (node, &below) in nodes.clone().zip(&below[nodes]) {
+                let members = forest.ptr[s] as usize..forest.ptr[s + 1] as usize;
+                for (node, &below) in members.clone().zip(&below[members]) {
                     let (rank, weight) = (tree.rank[node], tree.weight(node));
-                    let packed = u64::from(column) << 32 | u64::from(home);
-                    to_homes[rank as usize].store(packed, Relaxed);
+                    let first = nodes.first[rank as usize];
+                    let packed = u64::from(first) << 32 | u64::from(home);
+                    to_homes[rank as usize].place.store(packed, Relaxed);
                     rank_at[column as usize].store(rank, Relaxed);
-                    for left in (1..=weight).rev() {
-                        lengths[column as usize].store(u64::from(left + below), Relaxed);
-                        column += 1;
-                    }
+                    lengths[column as usize].store(u64::from(1 + below), Relaxed);
+                    column += weight;
                 }
             }
         });

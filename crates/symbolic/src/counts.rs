@@ -26,7 +26,7 @@ use crate::threads::{map_all, slices};
 pub(crate) struct Counts {
     /// Entries of the first column of each node in `L`, diagonal included.
     pub factor: Vec<u32>,
-    /// Entries of each node's columns in A below the node.
+    /// Edges of each node in A to nodes below it.
     pub below: Vec<u32>,
 }
 
@@ -272,10 +272,10 @@ impl<'a, W: Weights> Sweep<'a, W> {
         for j in 0..self.size.len() {
             let first = j as u32 + 1 - self.size[j];
             let own = self.weights.of(j);
-            let (mut entries, mut leaves) = (0, if self.size[j] == 1 { own } else { 0 });
-            for &i in &columns.rows[columns.ptr[j]..columns.ptr[j + 1]] {
+            let mut leaves = if self.size[j] == 1 { own } else { 0 };
+            let rows = &columns.rows[columns.ptr[j]..columns.ptr[j + 1]];
+            for &i in rows {
                 let weight = self.weights.of(i as usize);
-                entries += weight;
                 let seen = std::mem::replace(&mut self.seen[i as usize], j as u32 + 1);
                 if seen <= first {
                     leaves += weight;
@@ -286,7 +286,7 @@ impl<'a, W: Weights> Sweep<'a, W> {
                     }
                 }
             }
-            below[j] = entries;
+            below[j] = rows.len() as u32;
             if !counted(j) {
                 sums[j] = sums[j].wrapping_add(leaves);
             }

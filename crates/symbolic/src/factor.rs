@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use tamarack_sparse::Permutation;
 
+use crate::entries::{EntryMap, NodeEntries};
 use crate::saved::Unchecked;
 
 /// Marks the absence of a parent.
@@ -34,14 +35,8 @@ pub struct SymbolicFactor {
     pub(crate) rows: Vec<u32>,
     /// Position of each of `rows` in the parent's front (0 for its first pivot).
     pub(crate) relative: Vec<u32>,
-    /// Offsets into the entry map, by column; length `n + 1`.
-    pub(crate) entry_ptr: Vec<u64>,
-    /// Position of the entry in the values of the user's matrix, low half.
-    pub(crate) entry_src: Vec<u32>,
-    /// High half, empty unless A has 2^32 entries or more.
-    pub(crate) entry_src_high: Vec<u32>,
-    /// Row of the entry as a position in its front.
-    pub(crate) entry_row: Vec<u32>,
+    /// Where the entries of A go.
+    pub(crate) entries: EntryMap,
     /// Counts.
     pub(crate) stats: Stats,
     /// Hash of the pattern that was analyzed.
@@ -63,30 +58,6 @@ pub struct Stats {
     pub flops_stored: u128,
     /// Supernodes before amalgamation.
     pub fundamental_supernodes: u64,
-}
-
-/// Entries of A that fall into one column of a front.
-#[derive(Clone, Copy, Debug)]
-pub struct Entries<'a> {
-    /// Low halves of the positions in the values of the user's matrix.
-    low: &'a [u32],
-    /// High halves, or none.
-    high: &'a [u32],
-    /// Rows as positions in the front, increasing; the column itself is a pivot column.
-    pub row: &'a [u32],
-}
-
-impl<'a> Entries<'a> {
-    /// Positions in the values of the user's matrix, with rows as positions in the front.
-    #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = (u64, u32)> + use<'a> {
-        let high = self.high;
-        let pairs = self.low.iter().zip(self.row).enumerate();
-        pairs.map(move |(k, (&low, &row))| {
-            let high = if high.is_empty() { 0 } else { high[k] };
-            (u64::from(high) << 32 | u64::from(low), row)
-        })
-    }
 }
 
 impl SymbolicFactor {
@@ -172,16 +143,6 @@ impl SymbolicFactor {
         &self.children[self.child_ptr[s] as usize..self.child_ptr[s + 1] as usize]
     }
 
-    /// Where it is kept which columns and rows supernode `s` has, for whoever asks for that ahead; there may be no such
-    /// supernode.
-    #[inline]
-    pub fn places(&self, s: usize) -> [*const u8; 2] {
-        [
-            self.super_ptr.as_ptr().wrapping_add(s).cast(),
-            self.row_ptr.as_ptr().wrapping_add(s).cast(),
-        ]
-    }
-
     /// Bytes of all its arrays.
     pub fn heap_bytes(&self) -> u64 {
         fn of<T>(list: &[T]) -> u64 {
@@ -195,33 +156,23 @@ impl SymbolicFactor {
             + of(&self.row_ptr)
             + of(&self.rows)
             + of(&self.relative)
-            + of(&self.entry_ptr)
-            + of(&self.entry_src)
-            + of(&self.entry_src_high)
-            + of(&self.entry_row)
+            + of(&self.entries.ptr)
+            + of(&self.entries.single)
+            + of(&self.entries.shaped)
+            + of(&self.entries.high)
     }
 
-    /// Entries of A in pivot column `j` (elimination order, `0..n`).
+    /// The columns of the node that pivot column `j` (elimination order, `0..n`) is of, and where entries of A go in
+    /// them; all are of one supernode.
     #[inline]
-    pub fn entries(&self, j: usize) -> Entries<'_> {
-        let range = self.entry_ptr[j] as usize..self.entry_ptr[j + 1] as usize;
-        let high = if self.entry_src_high.is_empty() {
-            &[][..]
-        } else {
-            &self.entry_src_high[range.clone()]
-        };
-        Entries {
-            low: &self.entry_src[range.clone()],
-            high,
-            row: &self.entry_row[range],
-        }
+    pub fn node_entries(&self, j: usize) -> NodeEntries<'_> {
+        self.entries.node(j)
     }
 
-    /// Positions in the values of the user's matrix (modulo 2^32) of the entries of column `j` and
-    /// all columns after it, in the order of [`entries`](Self::entries): to ask for values ahead.
-    #[inline]
-    pub fn sources_from(&self, j: usize) -> impl Iterator<Item = u32> + '_ {
-        let from = self.entry_ptr[j.min(self.n())] as usize;
-        self.entry_src[from..].iter().copied()
+    /// Entries of A in pivot column `j` (elimination order, `0..n`): positions in the values of the user's matrix, and
+    /// rows as positions in the front, increasing.
+    pub fn entries(&self, j: usize) -> impl Iterator<Item = (u64, u32)> + '_ {
+        let node = self.node_entries(j);
+        node.of_column((j - node.column) as u32)
     }
 }

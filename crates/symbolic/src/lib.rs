@@ -15,6 +15,7 @@ mod amalgamate;
 mod analyze;
 mod assembly;
 mod counts;
+mod entries;
 mod error;
 mod etree;
 mod factor;
@@ -35,7 +36,8 @@ mod tests;
 mod threads;
 
 pub use analyze::SymbolicDraft;
+pub use entries::{Block, NodeEntries};
 pub use error::SymbolicError;
-pub use factor::{Entries, Stats, SymbolicFactor};
+pub use factor::{Stats, SymbolicFactor};
 pub use fingerprint::pattern_fingerprint;
 pub use options::{AmalgamationOptions, SymbolicOptions};

@@ -4,7 +4,7 @@
 //! twins follow one another both in the user's order and in the elimination, they are consecutive columns of `L` with
 //! the same rows below: tree, counts and structures of the graph of nodes say everything, and
 //! with three unknowns a node it has a ninth of the edges. Nodes are looked for among
-//! neighbors in the user's order only: lists of rows are compared as they stand. Linear in `nnz(A)`, read at memory
+//! neighbors in the user's order only, and so many of them: lists of rows are compared as they stand. Linear in `nnz(A)`, read at memory
 //! speed; patterns with few twins keep a node for each unknown.
 
 use std::borrow::Cow;
@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use tamarack_sparse::{Pattern, Permutation};
 
+use crate::entries::{LONGEST_COLUMN, MOST_UNKNOWNS};
 use crate::factor::NONE;
 use crate::memory::filled;
 use crate::threads::{CHUNK, chunks, map_all, slices};
@@ -74,15 +75,14 @@ impl<'a> Nodes<'a> {
         let mut rank = filled(pattern.n(), NONE);
         let (mut first, mut weight) = (Vec::new(), Vec::<u32>::new());
         for &user in ordering.user_of_elim() {
-            if follows[user as usize] {
+            match weight.last_mut() {
                 // Twins are eliminated one after the other: the node is the last one so far.
-                if let Some(last) = weight.last_mut() {
-                    *last += 1;
+                Some(last) if follows[user as usize] && *last < MOST_UNKNOWNS => *last += 1,
+                _ => {
+                    rank[user as usize] = first.len() as u32;
+                    first.push(user);
+                    weight.push(1);
                 }
-            } else {
-                rank[user as usize] = first.len() as u32;
-                first.push(user);
-                weight.push(1);
             }
         }
         Self {
@@ -123,6 +123,7 @@ fn twins(pattern: &Pattern, elim: &[u32]) -> Vec<bool> {
         j > 0
             && ptr[j + 1] + ptr[j - 1] + 1 == 2 * ptr[j]
             && elim[j] == elim[j - 1] + 1
+            && ptr[j] - ptr[j - 1] <= LONGEST_COLUMN
             && rows[ptr[j - 1] as usize + 1..ptr[j] as usize]
                 == rows[ptr[j] as usize..ptr[j + 1] as usize]
     };
@@ -211,7 +212,16 @@ mod tests {
             let elim = order.elim_of_user();
             let follows =
                 |j: usize| j > 0 && lists[j] == lists[j - 1] && elim[j] == elim[j - 1] + 1;
-            let truth: Vec<usize> = (0..a.n()).filter(|&j| !follows(j)).collect();
+            let mut run = 0;
+            let begins = |&j: &usize| {
+                run = if follows(j) && run < MOST_UNKNOWNS {
+                    run + 1
+                } else {
+                    1
+                };
+                run == 1
+            };
+            let truth: Vec<usize> = (0..a.n()).filter(begins).collect();
             if nodes.len() < a.n() {
                 let mut first: Vec<usize> = nodes.first.iter().map(|&u| u as usize).collect();
                 first.sort_unstable();

@@ -9,12 +9,13 @@ use tamarack_sparse::{Pattern, Permutation};
 
 use crate::amalgamate::child_lists;
 use crate::analyze::stored;
+use crate::entries::EntryMap;
 use crate::factor::NONE;
 use crate::structure::owners;
 use crate::{Stats, SymbolicError, SymbolicFactor};
 
 /// First bytes of a saved analysis: what it is, and the version of its layout.
-const MAGIC: [u8; 8] = *b"tmrksym2";
+const MAGIC: [u8; 8] = *b"tmrksym3";
 
 /// The fields of a symbolic factor, unchecked; the same names and order.
 #[derive(Deserialize)]
@@ -27,10 +28,7 @@ pub(crate) struct Unchecked {
     row_ptr: Vec<u64>,
     rows: Vec<u32>,
     relative: Vec<u32>,
-    entry_ptr: Vec<u64>,
-    entry_src: Vec<u32>,
-    entry_src_high: Vec<u32>,
-    entry_row: Vec<u32>,
+    entries: EntryMap,
     stats: Stats,
     fingerprint: u64,
 }
@@ -93,10 +91,7 @@ impl TryFrom<Unchecked> for SymbolicFactor {
             row_ptr: u.row_ptr,
             rows: u.rows,
             relative: u.relative,
-            entry_ptr: u.entry_ptr,
-            entry_src: u.entry_src,
-            entry_src_high: u.entry_src_high,
-            entry_row: u.entry_row,
+            entries: u.entries,
             stats: u.stats,
             fingerprint: u.fingerprint,
         };
@@ -106,6 +101,7 @@ impl TryFrom<Unchecked> for SymbolicFactor {
         factor.check_tree(&owner)?;
         factor.check_relative()?;
         factor.check_entries(&owner)?;
+        factor.check_sources()?;
         factor.check_stats()?;
         Ok(factor)
     }
@@ -125,18 +121,18 @@ impl SymbolicFactor {
             self.relative.len() == self.rows.len(),
             "number of relative indices",
         )?;
-        let entries = self.entry_src.len();
-        ensure_offsets(&self.entry_ptr, n, entries, "offsets of the entry map")?;
-        let wide = if entries as u64 > u64::from(u32::MAX) {
-            entries
-        } else {
-            0
-        };
+        let map = &self.entries;
+        let blocks = map.single.len().max(map.shaped.len());
+        ensure_offsets(&map.ptr, n, blocks, "offsets of the entry map")?;
         ensure(
-            self.entry_src_high.len() == wide,
-            "high halves of the entry map",
+            map.single.is_empty() || map.shaped.is_empty(),
+            "kinds of the entry map",
         )?;
-        ensure(self.entry_row.len() == entries, "rows of the entry map")
+        let is_wide = self.nnz_a() > u64::from(u32::MAX);
+        ensure(
+            map.high.len() == if is_wide { blocks } else { 0 },
+            "high halves of the entry map",
+        )
     }
 
     /// Rows increase, lie below the supernode, and the nearest ancestor that has columns owns the
@@ -201,21 +197,43 @@ impl SymbolicFactor {
         Ok(())
     }
 
-    /// Every entry of A occurs once; rows in a front increase from the diagonal.
+    /// Blocks are nodes' and stand in their front one below the other; together they have as many entries as A.
     fn check_entries(&self, owner: &[u32]) -> Result<(), SymbolicError> {
-        let mut seen = vec![false; self.entry_src.len()];
-        for (src, _) in (0..self.n()).flat_map(|j| self.entries(j).iter()) {
-            let flag = usize::try_from(src).ok().and_then(|k| seen.get_mut(k));
-            let fresh = flag.is_some_and(|f| !std::mem::replace(f, true));
-            ensure(fresh, "source of an entry")?;
+        let (mut column, mut entries) = (0, 0);
+        while column < self.n() {
+            let s = owner[column] as usize;
+            let (columns, order) = (self.columns(s), self.npiv(s) + self.nupd(s));
+            let ptr = &self.entries.ptr[column..];
+            let what = "rows of the entries of a column";
+            ensure(ptr[0] < ptr[1], what)?;
+            let node = self.node_entries(column);
+            let width = node.width;
+            ensure((1..=columns.end - column).contains(&width), what)?;
+            ensure(ptr[2..=width].iter().all(|&p| p == ptr[1]), what)?;
+            let (mut next, mut area) = (column - columns.start, 0);
+            for (k, block) in node.blocks().enumerate() {
+                let (row, weight) = (block.row as usize, block.weight as usize);
+                let is_triangle = row == next && weight == width && block.upright;
+                ensure(if k == 0 { is_triangle } else { row >= next }, what)?;
+                next = row + weight;
+                ensure(weight > 0 && next <= order, what)?;
+                area += weight * width;
+            }
+            entries += area - width * (width - 1) / 2;
+            column += width;
         }
-        for (j, &s) in owner.iter().enumerate() {
-            let (s, row) = (s as usize, self.entries(j).row);
-            let order = self.npiv(s) + self.nupd(s);
-            let holds = row.first().map(|&r| r as usize) == Some(j - self.columns(s).start)
-                && row.windows(2).all(|w| w[0] < w[1])
-                && row.last().is_some_and(|&r| (r as usize) < order);
-            ensure(holds, "rows of the entries of a column")?;
+        ensure(entries as u64 == self.nnz_a(), "number of entries")
+    }
+
+    /// Every entry of A occurs once; what they are taken from was looked at.
+    fn check_sources(&self) -> Result<(), SymbolicError> {
+        let mut seen = vec![0u64; (self.nnz_a() as usize).div_ceil(64)];
+        for (src, _) in (0..self.n()).flat_map(|j| self.entries(j)) {
+            let word = usize::try_from(src / 64).ok().and_then(|k| seen.get_mut(k));
+            let bit = 1 << (src % 64);
+            let fresh = src < self.nnz_a()
+                && word.is_some_and(|w| std::mem::replace(w, *w | bit) & bit == 0);
+            ensure(fresh, "source of an entry")?;
         }
         Ok(())
     }
@@ -225,8 +243,7 @@ impl SymbolicFactor {
         let (s, kept) = (&self.stats, stored(&self.super_ptr, &self.row_ptr));
         let n = self.n() as u64;
         let with_columns = self.super_ptr.windows(2).filter(|w| w[0] < w[1]).count() as u64;
-        let holds = s.nnz_a == self.entry_src.len() as u64
-            && s.nnz_l_stored == kept.nnz_l_stored
+        let holds = s.nnz_l_stored == kept.nnz_l_stored
             && s.flops_stored == kept.flops_stored
             && (s.nnz_a..=kept.nnz_l_stored).contains(&s.nnz_l)
             && (u128::from(s.nnz_l)..=kept.flops_stored).contains(&s.flops)

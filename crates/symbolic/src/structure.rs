@@ -17,22 +17,21 @@ use std::ops::Range;
 use tamarack_sparse::Pattern;
 
 use crate::assembly::Assembly;
+use crate::entries::EntryMap;
 use crate::factor::NONE;
-use crate::memory::{with_room, zeroed};
+use crate::memory::with_room;
 use crate::nodes::{Nodes, Ones, Weights};
 use crate::parts::Parts;
 use crate::permuted::LowerRows;
 use crate::sweep::{Input, Node, Sweep};
 use crate::threads::{map_all, slices, zeros};
 
-/// What the sweep produces; see the fields of the same names in `SymbolicFactor`.
+/// What the sweep produces; see the fields of the same names in `SymbolicFactor`. The entry map has no offsets yet.
 pub(crate) struct Structure {
     pub row_ptr: Vec<u64>,
     pub rows: Vec<u32>,
     pub relative: Vec<u32>,
-    pub entry_src: Vec<u32>,
-    pub entry_src_high: Vec<u32>,
-    pub entry_row: Vec<u32>,
+    pub entries: EntryMap,
 }
 
 /// Roots of the parts that have entries in each row of the top.
@@ -106,7 +105,14 @@ impl Structure {
     fn swept<W: Weights>(input: &Input<'_, W>) -> Self {
         let (lower, assembly) = (input.lower, input.assembly);
         let (row_ptr, mut fronts) = empty_nodes(assembly);
-        let mut out = Self::zeroed(row_ptr, input.pattern.nnz_lower());
+        let rows = row_ptr[row_ptr.len() - 1] as usize;
+        let blocks = assembly.entry_ptr[assembly.entry_ptr.len() - 1] as usize;
+        let mut out = Self {
+            row_ptr,
+            rows: zeros(rows),
+            relative: zeros(rows),
+            entries: EntryMap::zeroed(blocks, W::ONES, input.pattern.nnz_lower()),
+        };
         let work = |ptr: &[u64], from: usize, to: usize| ptr[to] - ptr[from];
         let parts = Parts::new(&assembly.parent, &assembly.size, |s| {
             let first = s + 1 - assembly.size[s] as usize;
@@ -118,11 +124,10 @@ impl Structure {
             let rank = assembly.rank_at[column as usize] as usize;
             for at in lower.range(rank) {
                 let (rank, _) = lower.entry(at);
-                found(assembly.home(rank as usize).1 as usize, at);
+                found(assembly.owner(rank as usize) as usize, at);
             }
         });
-        let mut filled = zeroed::<u32>(input.pattern.n());
-        let sweeps = out.split(assembly, &parts.ranges, &mut fronts, &mut filled);
+        let sweeps = out.split(assembly, &parts.ranges, &mut fronts);
         let tasks = sweeps.into_iter().enumerate().collect();
         let outer = map_all(tasks, |(part, sweep): (usize, Sweep<'_>)| {
             sweep.part(input, crossing.of(part))
@@ -138,25 +143,12 @@ impl Structure {
         }
         let roots = Roots::new(&columns, input.pattern.n(), &parts, &outer);
         let all = 0..assembly.parent.len();
-        let whole = out.split(assembly, &[all], &mut fronts, &mut filled);
+        let whole = out.split(assembly, &[all], &mut fronts);
         if let Some(sweep) = whole.into_iter().next() {
             let inner = crossing.of(parts.ranges.len());
             sweep.top(input, &columns, &roots, inner);
         }
         out
-    }
-
-    fn zeroed(row_ptr: Vec<u64>, nnz: u64) -> Self {
-        let rows = row_ptr[row_ptr.len() - 1] as usize;
-        let wide = nnz > u64::from(u32::MAX);
-        Self {
-            row_ptr,
-            rows: zeros(rows),
-            relative: zeros(rows),
-            entry_src: zeros(nnz as usize),
-            entry_src_high: zeros(if wide { nnz as usize } else { 0 }),
-            entry_row: zeros(nnz as usize),
-        }
     }
 
     /// What the sweeps of some ranges of supernodes write.
@@ -165,7 +157,6 @@ impl Structure {
         assembly: &Assembly,
         ranges: &[Range<usize>],
         fronts: &'a mut [Node],
-        filled: &'a mut [u32],
     ) -> Vec<Sweep<'a>> {
         let column = |s: usize| assembly.super_ptr[s] as usize;
         let columns = || ranges.iter().map(|r| column(r.start)..column(r.end));
@@ -173,40 +164,42 @@ impl Structure {
         let rows = || ranges.iter().map(|r| row(r.start)..row(r.end));
         let entry = |j: usize| assembly.entry_ptr[j] as usize;
         let entries = || columns().map(|r| entry(r.start)..entry(r.end));
-        let high = || {
-            entries().map(|r| {
-                if self.entry_src_high.is_empty() {
-                    0..0
-                } else {
-                    r
-                }
-            })
-        };
-        let high: Vec<Range<usize>> = high().collect();
+        let EntryMap {
+            single,
+            shaped,
+            high,
+            ..
+        } = &mut self.entries;
         let mut fronts = slices(fronts, ranges.iter().cloned()).into_iter();
-        let mut filled = slices(filled, columns()).into_iter();
         let mut out_rows = slices(&mut self.rows, rows()).into_iter();
         let mut relative = slices(&mut self.relative, rows()).into_iter();
-        let mut entry_src = slices(&mut self.entry_src, entries()).into_iter();
-        let mut entry_row = slices(&mut self.entry_row, entries()).into_iter();
-        let mut entry_src_high = slices(&mut self.entry_src_high, high.into_iter()).into_iter();
+        let mut single = slices_if_any(single, entries());
+        let mut shaped = slices_if_any(shaped, entries());
+        let mut high = slices_if_any(high, entries());
         ranges
             .iter()
             .map(|range| Sweep {
                 supernodes: range.start as u32..range.end as u32,
-                first_column: assembly.super_ptr[range.start],
                 first_row: self.row_ptr[range.start],
                 first_entry: assembly.entry_ptr[column(range.start)],
                 nodes: fronts.next().unwrap_or_default(),
                 rows: out_rows.next().unwrap_or_default(),
                 relative: relative.next().unwrap_or_default(),
-                filled: filled.next().unwrap_or_default(),
-                entry_src: entry_src.next().unwrap_or_default(),
-                entry_src_high: entry_src_high.next().unwrap_or_default(),
-                entry_row: entry_row.next().unwrap_or_default(),
+                single: single.next().unwrap_or_default(),
+                shaped: shaped.next().unwrap_or_default(),
+                high: high.next().unwrap_or_default(),
             })
             .collect()
     }
+}
+
+/// [`slices`] of an array that may have been left out.
+fn slices_if_any<T>(
+    data: &mut [T],
+    ranges: impl Iterator<Item = Range<usize>>,
+) -> std::vec::IntoIter<&mut [T]> {
+    let none = data.is_empty();
+    slices(data, ranges.filter(|_| !none)).into_iter()
 }
 
 /// Supernode of every column.

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use tamarack_sparse::Pattern;
 
-use crate::assembly::Assembly;
+use crate::assembly::{Assembly, Home};
+use crate::entries::Block;
 use crate::factor::NONE;
 use crate::nodes::{Nodes, Weights};
 use crate::permuted::LowerRows;
@@ -35,6 +36,9 @@ impl Node {
 #[derive(Clone, Copy)]
 struct Row {
     rank: usize,
+    /// Its first unknown, and the entries of the user's column of that.
+    first: u32,
+    length: u32,
     /// Its first column, and the number of them.
     column: u32,
     weight: u32,
@@ -59,17 +63,15 @@ pub(crate) struct Input<'a, W> {
 /// methods inlined, so that the slices' addresses stay in registers.
 pub(crate) struct Sweep<'a> {
     pub supernodes: Range<u32>,
-    pub first_column: u32,
     pub first_row: u64,
     pub first_entry: u64,
     pub nodes: &'a mut [Node],
     pub rows: &'a mut [u32],
     pub relative: &'a mut [u32],
-    /// Entries that each node's first column has so far.
-    pub filled: &'a mut [u32],
-    pub entry_src: &'a mut [u32],
-    pub entry_src_high: &'a mut [u32],
-    pub entry_row: &'a mut [u32],
+    /// Of the entry map, those that are there.
+    pub single: &'a mut [[u32; 2]],
+    pub shaped: &'a mut [[u32; 3]],
+    pub high: &'a mut [u32],
 }
 
 impl Sweep<'_> {
@@ -115,129 +117,50 @@ impl Sweep<'_> {
         }
     }
 
-    /// Makes a row the last one of its owner and writes its diagonal block.
+    /// Makes a row the last one of its owner and writes its triangle.
     #[inline(always)]
     fn begin<W: Weights>(&mut self, input: &Input<'_, W>, row: &Row) {
         self.nodes[(row.owner - self.supernodes.start) as usize].mark = row.column;
-        let first = input.nodes.first[row.rank] as usize;
-        let weight = if W::ONES { 1 } else { row.weight };
-        self.filled[(row.column - self.first_column) as usize] = weight;
-        for b in 0..weight {
-            let start = input.assembly.entry_ptr[(row.column + b) as usize];
-            let slot = (start - self.first_entry) as usize;
-            let src = input.pattern.col_ptr()[first + b as usize];
-            for k in 0..weight - b {
-                self.write(slot + k as usize, src + u64::from(k), row.position + b + k);
-            }
-        }
+        let home = &input.assembly.homes[row.rank];
+        home.begin_blocks(input.assembly.entry_ptr[row.column as usize]);
+        let src = input.pattern.col_ptr()[row.first as usize];
+        let shape = Block::shape(row.weight, true, row.length);
+        self.write::<W>(home, src, row.position, shape);
     }
 
-    /// Climbs from the entry of `row` that stands at `at` in the lower triangle, and writes it to the map.
+    /// Climbs from the edge of `row` that stands at `at` in the lower triangle, and writes it to the map.
     #[inline(always)]
     fn enter<W: Weights>(&mut self, input: &Input<'_, W>, row: &Row, at: usize) {
         let (rank, low) = input.lower.entry(at);
-        let (column, s) = input.assembly.home(rank as usize);
-        let width = if W::ONES { 1 } else { row.weight };
+        let home = &input.assembly.homes[rank as usize];
+        let (first, s) = home.place();
         let mut position = row.position;
         if s != row.owner {
             self.climb::<W>(s, row);
             let node = &self.nodes[(s - self.supernodes.start) as usize];
-            position = node.position(row.column, width);
+            position = node.position(row.column, if W::ONES { 1 } else { row.weight });
         }
-        let filled = &mut self.filled[(column - self.first_column) as usize];
-        let start = input.assembly.entry_ptr[column as usize] + u64::from(*filled);
-        let slot = (start - self.first_entry) as usize;
-        *filled += width;
-        if W::ONES {
-            let src = input.source(rank as usize, row.rank, low);
-            self.write(slot, src, position);
+        let src = input.source(first.min(row.first), low);
+        let shape = if W::ONES {
+            0
         } else {
-            self.write_block(input, row, (rank as usize, column, low), (slot, position));
-        }
+            Block::shape(row.weight, first < row.first, row.length)
+        };
+        self.write::<W>(home, src, position, shape);
     }
 
-    /// Writes the entries of a row of nodes in the columns of a node, given its rank, its first column, and of the
-    /// first entry the source's low half, where it goes, and its row in the front.
-    #[inline]
-    fn write_block<W: Weights>(
-        &mut self,
-        input: &Input<'_, W>,
-        row: &Row,
-        (rank, column, low): (usize, u32, u32),
-        (slot, position): (usize, u32),
-    ) {
-        // Each further column of a node has one entry less: the same rows stand one place nearer to
-        // its diagonal. So it is in the user's columns, which are those of the node or of the row.
-        let first = [rank, row.rank].map(|rank| input.nodes.first[rank]);
-        let ptr = &input.pattern.col_ptr()[first[0].min(first[1]) as usize..];
-        let src = input.source(rank, row.rank, low);
-        let step = ptr[1] - ptr[0] - 1;
-        let ptr = &input.assembly.entry_ptr[column as usize..];
-        let stride = (ptr[1] - ptr[0] - 1) as usize;
-        let width = input.weights.of(rank);
-        let upright = first[0] < first[1];
-        match (width, row.weight) {
-            // Solids: the loops are unrolled.
-            (3, 3) => self.write_rows(3, 3, (slot, stride), (src, step, upright), position),
-            (width, weight) => self.write_rows(
-                width,
-                weight,
-                (slot, stride),
-                (src, step, upright),
-                position,
-            ),
-        }
-    }
-
-    /// Writes `weight` rows in each of `width` columns: where those of the first column go, and how much further those of
-    /// the next; position in the user's values, how much further the next column's are there, and
-    /// whether these are the columns here or the rows; row in the front.
+    /// Writes the next block of a node.
     #[inline(always)]
-    fn write_rows(
-        &mut self,
-        width: u32,
-        weight: u32,
-        (mut slot, stride): (usize, usize),
-        (mut src, step, upright): (u64, u64, bool),
-        position: u32,
-    ) {
-        for b in 0..width {
-            let slots = slot..slot + weight as usize;
-            let mut at = src;
-            for (k, high) in (0..weight).zip(self.high(slots.clone())) {
-                *high = (at >> 32) as u32;
-                at += if upright { 1 } else { step - u64::from(k) };
-            }
-            let mut low = src as u32;
-            let to_src = self.entry_src[slots.clone()].iter_mut();
-            let to_row = self.entry_row[slots].iter_mut();
-            for ((k, src), row) in (0..weight).zip(to_src).zip(to_row) {
-                *src = low;
-                *row = position + k;
-                low = low.wrapping_add(if upright {
-                    1
-                } else {
-                    (step as u32).wrapping_sub(k)
-                });
-            }
-            slot += stride - b as usize;
-            src += if upright { step - u64::from(b) } else { 1 };
+    fn write<W: Weights>(&mut self, home: &Home, src: u64, row: u32, shape: u32) {
+        let at = (home.next_block() - self.first_entry) as usize;
+        if W::ONES {
+            self.single[at] = [src as u32, row];
+        } else {
+            self.shaped[at] = [src as u32, row, shape];
         }
-    }
-
-    /// High halves of positions, if they are kept.
-    #[inline(always)]
-    fn high(&mut self, slots: Range<usize>) -> &mut [u32] {
-        self.entry_src_high.get_mut(slots).unwrap_or_default()
-    }
-
-    #[inline(always)]
-    fn write(&mut self, slot: usize, src: u64, row: u32) {
-        self.entry_src[slot] = src as u32;
-        if let Some(high) = self.entry_src_high.get_mut(slot) {
+        if let Some(high) = self.high.get_mut(at) {
             *high = (src >> 32) as u32;
         }
-        self.entry_row[slot] = row;
     }
 
     /// All rows of a part, then those of the top that have entries in it, whose first columns are returned.
@@ -250,16 +173,9 @@ impl Sweep<'_> {
             let columns = [0, 1].map(|k| input.assembly.super_ptr[owner as usize + k]);
             let mut column = columns[0];
             while column < columns[1] {
-                let rank = input.assembly.rank_at[column as usize] as usize;
-                let row = Row {
-                    rank,
-                    column,
-                    weight: input.weights.of(rank),
-                    owner,
-                    position: column - columns[0],
-                };
+                let row = input.row(column, owner, columns[0]);
                 self.begin(input, &row);
-                for at in input.lower.range(rank) {
+                for at in input.lower.range(row.rank) {
                     self.enter(input, &row, at);
                 }
                 column += row.weight;
@@ -270,12 +186,8 @@ impl Sweep<'_> {
             if found.last() != Some(&column) {
                 found.push(column);
             }
-            // Its owner is outside.
-            let row = Row {
-                owner: NONE,
-                position: 0,
-                ..input.row(column)
-            };
+            // Its owner is outside, and so are places in it.
+            let row = input.row(column, NONE, column);
             self.enter(input, &row, at);
         }
         found
@@ -292,7 +204,10 @@ impl Sweep<'_> {
     ) {
         let mut inner = inner.peekable();
         for (k, &column) in columns.iter().enumerate() {
-            let row = input.row(column);
+            let rank = input.assembly.rank_at[column as usize];
+            let owner = input.assembly.owner(rank as usize);
+            let start = input.assembly.super_ptr[owner as usize];
+            let row = input.row(column, owner, start);
             self.begin(input, &row);
             for &root in roots.of(k) {
                 self.climb::<W>(root, &row);
@@ -305,25 +220,29 @@ impl Sweep<'_> {
 }
 
 impl<W: Weights> Input<'_, W> {
-    /// Position in the user's values of an entry between two nodes, given its low half.
+    /// Position in the user's values of an entry in a column, given its low half.
     #[inline]
-    fn source(&self, a: usize, b: usize, low: u32) -> u64 {
+    fn source(&self, column: u32, low: u32) -> u64 {
         if !self.wide {
             return u64::from(low);
         }
-        let left = self.nodes.first[a].min(self.nodes.first[b]);
-        whole(self.pattern.col_ptr()[left as usize], low)
+        whole(self.pattern.col_ptr()[column as usize], low)
     }
 
-    fn row(&self, column: u32) -> Row {
+    /// The row that begins with a column, in the front of an owner whose columns begin with `start`.
+    #[inline(always)]
+    fn row(&self, column: u32, owner: u32, start: u32) -> Row {
         let rank = self.assembly.rank_at[column as usize] as usize;
-        let owner = self.assembly.home(rank).1;
+        let first = self.nodes.first[rank];
+        let ptr = &self.pattern.col_ptr()[first as usize..];
         Row {
             rank,
+            first,
+            length: (ptr[1] - ptr[0]) as u32,
             column,
             weight: self.weights.of(rank),
             owner,
-            position: column - self.assembly.super_ptr[owner as usize],
+            position: column - start,
         }
     }
 

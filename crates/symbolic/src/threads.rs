@@ -57,8 +57,8 @@ pub(crate) fn slices<T>(
     out
 }
 
-/// As many zeros: written by all threads, as memory that was used before is not zero.
-pub(crate) fn zeros(len: usize) -> Vec<u32> {
+/// As many zeros, or items of zeros: written by all threads, as memory that was used before is not zero.
+pub(crate) fn zeros<T: Copy + Default + Send>(len: usize) -> Vec<T> {
     const BLOCK: usize = if cfg!(test) { 8 } else { 1 << 16 };
     if len <= BLOCK || rayon::current_num_threads() < 2 {
         return zeroed(len);
@@ -66,9 +66,9 @@ pub(crate) fn zeros(len: usize) -> Vec<u32> {
     let mut out = with_room(len);
     let room = &mut out.spare_capacity_mut()[..len];
     room.par_chunks_mut(BLOCK).for_each(|block| {
-        block.fill(std::mem::MaybeUninit::new(0));
+        block.fill(std::mem::MaybeUninit::new(T::default()));
     });
-    // SAFETY: `len` numbers have been written, all of them in some block.
+    // SAFETY: `len` items have been written, all of them in some block.
     unsafe { out.set_len(len) };
     out
 }

@@ -81,19 +81,17 @@ fn check_invariants(a: &Pattern, f: &SymbolicFactor) {
     let roots = (0..f.supernodes()).filter(|&s| f.parent(s).is_none());
     assert_eq!(roots.map(|s| sums[s]).sum::<u128>(), total);
     assert_eq!(total, stats.flops_stored);
-    let columns = (0..f.n()).map(|j| f.entries(j));
-    let mut sources: Vec<u64> = columns
-        .flat_map(|e| e.iter().map(|(src, _)| src).collect::<Vec<_>>())
-        .collect();
+    let entries = (0..f.n()).flat_map(|j| f.entries(j));
+    let mut sources: Vec<u64> = entries.map(|(src, _)| src).collect();
     sources.sort_unstable();
     assert!(sources.iter().copied().eq(0..a.nnz_lower()));
 }
 
 fn check_entries(a: &Pattern, f: &SymbolicFactor, s: usize, front: &[u32]) {
     for j in f.columns(s) {
-        let e = f.entries(j);
-        assert!(e.row.windows(2).all(|w| w[0] < w[1]));
-        for (src, row) in e.iter() {
+        let rows: Vec<u32> = f.entries(j).map(|(_, row)| row).collect();
+        assert!(rows.windows(2).all(|w| w[0] < w[1]));
+        for (src, row) in f.entries(j) {
             let column = a.col_ptr().partition_point(|&p| p <= src) - 1;
             let (i, k) = (a.row_idx()[src as usize], column as u32);
             let ends = [i, k].map(|u| f.permutation().elim(UserIdx(u)).0);

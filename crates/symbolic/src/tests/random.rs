@@ -92,13 +92,14 @@ pub(super) fn grid(w: u32, h: u32) -> Pattern {
     pattern((w * h) as usize, &edges)
 }
 
-/// A random pattern with one to three unknowns a node, a few entries left out, and a random order that
+/// A random pattern with one to three unknowns a node, in some cases up to 20, a few entries left out, and a random order that
 /// mostly keeps the unknowns of a node together.
 pub(crate) fn blocks(random: &mut Random, max_nodes: usize) -> (Pattern, Permutation) {
     let base = random.pattern(max_nodes);
     let mut first = vec![0u32];
+    let most = if random.below(10) == 0 { 20 } else { 3 };
     for q in 0..base.n() {
-        first.push(first[q] + 1 + random.below(3) as u32);
+        first.push(first[q] + 1 + random.below(most) as u32);
     }
     let members = |q: usize| first[q]..first[q + 1];
     let mut edges = Vec::new();

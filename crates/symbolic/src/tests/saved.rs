@@ -1,6 +1,6 @@
 //! Saved analyses come back equal; damaged ones are refused without harm.
 
-use super::random::{Random, grid};
+use super::random::{Random, blocks, grid};
 use crate::{SymbolicError, SymbolicFactor, SymbolicOptions, pattern_fingerprint};
 
 fn sample() -> SymbolicFactor {
@@ -8,12 +8,27 @@ fn sample() -> SymbolicFactor {
     SymbolicFactor::analyze(&a, &Random(5).order(63), &SymbolicOptions::default()).unwrap()
 }
 
+/// Of nodes with several unknowns.
+fn sample_of_nodes() -> SymbolicFactor {
+    let shaped = |seed| {
+        let (a, order) = blocks(&mut Random(seed), 12);
+        let f = SymbolicFactor::analyze(&a, &order, &SymbolicOptions::default()).unwrap();
+        (f.entries.shaped.len() > 20).then_some(f)
+    };
+    (0..).find_map(shaped).unwrap()
+}
+
 #[test]
 fn comes_back_equal() {
     for seed in 0..300 {
         let mut random = Random(seed);
-        let a = random.pattern(30);
-        let order = random.order(a.n());
+        let (a, order) = if seed % 2 == 0 {
+            blocks(&mut random, 12)
+        } else {
+            let a = random.pattern(30);
+            let order = random.order(a.n());
+            (a, order)
+        };
         let f = SymbolicFactor::analyze(&a, &order, &SymbolicOptions::default()).unwrap();
         assert_eq!(SymbolicFactor::from_bytes(&f.to_bytes()), Ok(f));
     }
@@ -44,9 +59,8 @@ fn follow(f: &SymbolicFactor) -> usize {
         }
         for j in f.columns(s) {
             let (front, values) = (vec![1; order], vec![1; f.nnz_a() as usize]);
-            let e = f.entries(j);
-            sum += e.row.iter().map(|&r| front[r as usize]).sum::<usize>();
-            sum += e.iter().map(|(k, _)| values[k as usize]).sum::<usize>();
+            sum += f.entries(j).map(|(_, r)| front[r as usize]).sum::<usize>();
+            sum += f.entries(j).map(|(k, _)| values[k as usize]).sum::<usize>();
         }
         sum += f
             .children(s)
@@ -59,10 +73,10 @@ fn follow(f: &SymbolicFactor) -> usize {
 
 #[test]
 fn changed_bytes_are_refused_or_harmless() {
-    let bytes = sample().to_bytes();
+    let samples = [sample(), sample_of_nodes()].map(|f| f.to_bytes());
     let mut random = Random(77);
     let mut refused = 0;
-    for _ in 0..20_000 {
+    for bytes in (0..20_000).map(|k| &samples[k % 2]) {
         let mut bad = bytes.clone();
         for _ in 0..1 + random.below(3) {
             let at = random.below(bad.len());
@@ -88,25 +102,35 @@ fn promised_lengths_allocate_nothing() {
 
 #[test]
 fn wrong_fields_are_named() {
-    let damage = |change: fn(&mut SymbolicFactor), what: &str| {
-        let mut f = sample();
+    let damaged = |mut f: SymbolicFactor, change: fn(&mut SymbolicFactor), what: &str| {
         change(&mut f);
         let found = SymbolicFactor::from_bytes(&f.to_bytes())
             .unwrap_err()
             .to_string();
         assert!(found.contains(what), "{found} should name {what}");
     };
+    let damage = |change, what| damaged(sample(), change, what);
     damage(|f| f.relative[3] += 1, "relative index");
     damage(|f| f.rows.swap(0, 1), "rows of a supernode");
-    damage(|f| f.entry_src[1] = f.entry_src[0], "source of an entry");
-    damage(|f| f.entry_src[1] = u32::MAX, "source of an entry");
-    damage(|f| f.entry_src_high.push(1), "high halves");
-    damage(|f| f.entry_row[0] = 1 << 20, "rows of the entries");
+    damage(
+        |f| f.entries.single[1][0] = f.entries.single[0][0],
+        "source of an entry",
+    );
+    damage(|f| f.entries.single[1][0] = u32::MAX, "source of an entry");
+    damage(|f| f.entries.high.push(1), "high halves");
+    damage(|f| f.entries.single[0][1] = 1 << 20, "rows of the entries");
+    damage(|f| f.entries.shaped.push([0; 3]), "entry map");
+    damage(|f| f.stats.nnz_a += 1, "number of entries");
+    let damage_nodes = |change, what| damaged(sample_of_nodes(), change, what);
+    damage_nodes(|f| f.entries.shaped[0][2] += 1, "rows of the entries");
+    damage_nodes(|f| f.entries.shaped[0][2] &= !15, "rows of the entries");
+    damage_nodes(|f| f.entries.shaped[1][1] = 1 << 20, "rows of the entries");
+    damage_nodes(|f| f.entries.shaped[1][0] += 1, "source of an entry");
     damage(|f| f.parent[0] = u32::MAX, "parent");
     damage(|f| f.children.swap(0, 1), "children");
     damage(|f| f.super_ptr[1] = 0, "no columns");
     damage(|f| f.row_ptr[1] = u64::MAX, "offsets of the rows");
-    damage(|f| f.entry_ptr[1] = 0, "rows of the entries");
+    damage(|f| f.entries.ptr[1] = 0, "rows of the entries");
     damage(|f| f.stats.nnz_l_stored += 1, "counts");
     damage(|f| f.stats.flops = 0, "counts");
     damage(|f| f.relative.truncate(1), "relative indices");
