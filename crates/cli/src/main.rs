@@ -25,7 +25,7 @@ use failure::{Failure, exit_code};
 use progress::Talk;
 
 fn main() -> ExitCode {
-    heap::give_back_large_blocks();
+    heap::keep();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
