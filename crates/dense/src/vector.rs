@@ -155,7 +155,20 @@ pub(crate) unsafe fn subtract_transposed<S: Simd>(
 /// # Safety
 /// L is valid for that order and x for `n` numbers.
 #[inline(always)]
-pub(crate) unsafe fn solve<S: Simd>(n: usize, (l, ldl): (*const S::T, usize), x: *mut S::T) {
+pub(crate) unsafe fn solve<S: Simd>(n: usize, l: (*const S::T, usize), x: *mut S::T) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        match n {
+            8 => forward::<S>(8, l, x), // in registers, as the order is known
+            _ => forward::<S>(n, l, x),
+        }
+    }
+}
+
+/// # Safety
+/// As [`solve`].
+#[inline(always)]
+unsafe fn forward<S: Simd>(n: usize, (l, ldl): (*const S::T, usize), x: *mut S::T) {
     // SAFETY: the caller's contract.
     unsafe {
         let (mut v, mut inverse) = ([S::T::ZERO; 8], [S::T::ZERO; 8]);
@@ -180,11 +193,20 @@ pub(crate) unsafe fn solve<S: Simd>(n: usize, (l, ldl): (*const S::T, usize), x:
 /// # Safety
 /// As [`solve`].
 #[inline(always)]
-pub(crate) unsafe fn solve_transposed<S: Simd>(
-    n: usize,
-    (l, ldl): (*const S::T, usize),
-    x: *mut S::T,
-) {
+pub(crate) unsafe fn solve_transposed<S: Simd>(n: usize, l: (*const S::T, usize), x: *mut S::T) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        match n {
+            8 => backward::<S>(8, l, x),
+            _ => backward::<S>(n, l, x),
+        }
+    }
+}
+
+/// # Safety
+/// As [`solve`].
+#[inline(always)]
+unsafe fn backward<S: Simd>(n: usize, (l, ldl): (*const S::T, usize), x: *mut S::T) {
     // SAFETY: the caller's contract.
     unsafe {
         let (mut v, mut inverse) = ([S::T::ZERO; 8], [S::T::ZERO; 8]);

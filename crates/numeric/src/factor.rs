@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tamarack_dense::{Isa, PanelRef};
 use tamarack_plan::FactorPlan;
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
-use tamarack_store::{Arena, return_freed_memory};
+use tamarack_store::{Arena, return_spare_blocks};
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::control::{Control, Meter};
@@ -52,7 +52,7 @@ pub struct NumericFactor<T> {
     new_arena: bool,
 }
 
-/// Bytes of a factor from which on memory that was freed before is given back first.
+/// Bytes of a factor from which on blocks that smaller ones left are given back first.
 const LARGE_BYTES: u64 = 1 << 26;
 
 impl<T: Value> NumericFactor<T> {
@@ -77,7 +77,7 @@ impl<T: Value> NumericFactor<T> {
             return Err(other_pattern(symbolic, a.pattern()));
         }
         if plan.memory().factor_bytes >= LARGE_BYTES {
-            return_freed_memory();
+            return_spare_blocks();
         }
         let mut factor = Self {
             arena: Arena::new(plan.arena_len())?,

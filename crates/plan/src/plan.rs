@@ -231,6 +231,12 @@ impl FactorPlan {
         self.places.panel[s]
     }
 
+    /// Where that is kept, for whoever asks for it ahead; there may be no supernode `s`.
+    #[inline]
+    pub fn panel_start_place(&self, s: usize) -> *const u64 {
+        self.places.panel.as_ptr().wrapping_add(s)
+    }
+
     /// Whether no update matrix ever stands where the panel of supernode `s` does: in a new arena it
     /// finds zeros.
     pub fn panel_is_fresh(&self, s: usize) -> bool {

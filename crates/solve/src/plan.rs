@@ -89,6 +89,12 @@ impl Substitution {
         &self.outer_rows[self.outer_ptr[s] as usize..self.outer_ptr[s + 1] as usize]
     }
 
+    /// Where it is kept which these are, for whoever asks for that ahead; there may be no supernode `s`.
+    #[inline]
+    pub(crate) fn outer_place(&self, s: usize) -> *const u64 {
+        self.outer_ptr.as_ptr().wrapping_add(s)
+    }
+
     /// Rows of the accumulator that belong to a subtree.
     pub(crate) fn outer_range(&self, symbolic: &SymbolicFactor, tree: &Tree) -> Range<usize> {
         tree.outer..tree.outer + symbolic.nupd(tree.root as usize)

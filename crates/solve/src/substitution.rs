@@ -257,6 +257,14 @@ impl<'a, T: Value> Sweep<'a, T> {
         self.factor.panels().as_ptr().wrapping_add(from)
     }
 
+    /// Asks for what the walk will look up of supernode `s`; there may be none.
+    #[inline(always)]
+    pub fn ask_for_front(&self, s: usize) {
+        self.symbolic.places(s).into_iter().for_each(prefetch);
+        prefetch(self.factor.plan().panel_start_place(s));
+        prefetch(self.plan.outer_place(s));
+    }
+
     /// Row `i` of the right-hand sides.
     #[inline(always)]
     pub fn row(&self, i: usize) -> *mut T {
@@ -352,7 +360,14 @@ impl<'a, T: Value> Sweep<'a, T> {
         // SAFETY: member 0 is the caller, and no loop is running; its space holds the largest front.
         let w = Shared(unsafe { self.members.front(0) });
         // SAFETY: as above.
-        let npiv = unsafe { self.begin_forward(s, w.at(0)) };
+        unsafe { self.begin_forward(s, w.at(0)) };
+        if self.team().size() == 1 {
+            // The same sums, and the panel is read from end to end, once.
+            // SAFETY: as above.
+            unsafe { panel.forward(w.at(0), self.stride) };
+            // SAFETY: as above.
+            return unsafe { self.end_forward(s, w.at(0)) };
+        }
         for b in 0..layout.blocks() {
             // SAFETY: no loop is running.
             unsafe { panel.forward_diagonal(b, w.at(0), self.stride) };
@@ -368,12 +383,21 @@ impl<'a, T: Value> Sweep<'a, T> {
                     unsafe { panel.forward_rows(b, rows, w.at(0), self.stride) };
                 });
         }
-        // SAFETY: no loop is running; rows are inside x.
+        // SAFETY: no loop is running.
+        unsafe { self.end_forward(s, w.at(0)) };
+    }
+
+    /// Brings a front's rows, which stand together at `w`, to where they belong.
+    ///
+    /// # Safety
+    /// `w` has the rows of the front, and no task is running.
+    unsafe fn end_forward(&self, s: usize, w: *const T) {
+        let pivots = self.symbolic.npiv(s) * self.stride;
+        // SAFETY: rows are inside x.
         unsafe {
             self.row(self.symbolic.columns(s).start)
-                .copy_from_nonoverlapping(w.at(0), npiv * self.stride);
-            let sums = w.at(npiv * self.stride);
-            rows::scatter_add(self.x, self.symbolic.rows(s), sums, self.stride);
+                .copy_from_nonoverlapping(w, pivots);
+            rows::scatter_add(self.x, self.symbolic.rows(s), w.add(pivots), self.stride);
         }
     }
 

@@ -2,13 +2,31 @@
 //!
 //! Thin fronts are handed out one after another to the kernel that goes through them
 //! ([`forward_thin`](tamarack_dense::forward_thin)); the others are done on the way from one to the
-//! next. Cost of a front: a few numbers from arrays that are read in order.
+//! next. Cost of a front: a few numbers from arrays that are read in order, but so slowly, beside the panels, that
+//! the processor does not read them ahead: they are asked for.
 
-use tamarack_dense::{RowsAt, THIN, ThinFront};
+use tamarack_dense::{RowsAt, THIN, ThinFront, prefetch};
 use tamarack_numeric::Value;
 
 use crate::plan::Tree;
 use crate::substitution::Sweep;
+
+/// Supernodes ahead that a front's numbers are asked for: more than are done while memory answers.
+const FRONTS_AHEAD: usize = 32;
+
+/// The same for its list of rows, in rows: 2 KiB.
+const ROWS_AHEAD: usize = 512;
+
+/// Rows of a line of the caches.
+const LINE_ROWS: usize = 16;
+
+/// Asks for as many rows as these, from `ahead` rows on.
+#[inline(always)]
+fn ask_for_rows(rows: &[u32], ahead: isize) {
+    for k in (0..rows.len()).step_by(LINE_ROWS) {
+        prefetch(rows.as_ptr().wrapping_add(k).wrapping_offset(ahead));
+    }
+}
 
 /// Fronts of a subtree from the first to the root.
 pub(crate) struct Upward<'a, T> {
@@ -59,6 +77,9 @@ impl<'a, T: Value> Iterator for Upward<'a, T> {
             }
             self.next += 1;
             let columns = sweep.symbolic.columns(s);
+            sweep.ask_for_front(s + FRONTS_AHEAD);
+            ask_for_rows(sweep.symbolic.rows(s), ROWS_AHEAD as isize);
+            ask_for_rows(sweep.plan.outer(s), ROWS_AHEAD as isize);
             if columns.len() > self.thin {
                 // SAFETY: the promise of whoever made this walk.
                 unsafe { sweep.forward_front(s, self.tree, self.member) };
@@ -114,6 +135,8 @@ impl<'a, T: Value> Iterator for Downward<'a, T> {
             self.next -= 1;
             let s = self.next;
             let columns = sweep.symbolic.columns(s);
+            sweep.ask_for_front(s.wrapping_sub(FRONTS_AHEAD));
+            ask_for_rows(sweep.symbolic.rows(s), -(ROWS_AHEAD as isize));
             if columns.len() > self.thin {
                 // SAFETY: the promise of whoever made this walk.
                 unsafe { sweep.backward_front(s, self.member) };

@@ -8,4 +8,4 @@ mod freed;
 mod spare;
 
 pub use arena::{Arena, Element, StoreError};
-pub use freed::return_freed_memory;
+pub use freed::{return_end_of_heap, return_freed_memory, return_spare_blocks};

@@ -9,6 +9,7 @@ use tamarack_ordering::{Method, NdOptions};
 use tamarack_plan::{FactorPlan, Machine};
 use tamarack_solve::{Engine, Host};
 use tamarack_sparse::{Pattern, SymmetricCsc};
+use tamarack_store::{return_end_of_heap, return_freed_memory};
 use tamarack_symbolic::{SymbolicFactor, pattern_fingerprint};
 
 use crate::choice::Chosen;
@@ -20,6 +21,9 @@ use crate::{Error, Factor};
 
 /// Patterns of fewer entries are analyzed on whatever threads there are: to start others takes longer.
 const WORTH_THREADS: u64 = 200_000;
+
+/// Bytes of a factor from which on the analysis gives back what it has freed: the factor will want it.
+const LARGE_FACTOR: u64 = 1 << 26;
 
 /// The analysis of a pattern: ordering, structure of the factor, and the plan. Made once per mesh,
 /// used for any number of matrices with that pattern, shared between threads.
@@ -127,7 +131,11 @@ impl Analysis {
             name,
             seconds,
         } = chosen;
-        Self::planned(pattern, Arc::new(symbolic), name, options, seconds)
+        let analysis = Self::planned(pattern, Arc::new(symbolic), name, options, seconds)?;
+        if analysis.plan.memory().factor_bytes >= LARGE_FACTOR {
+            return_freed_memory();
+        }
+        Ok(analysis)
     }
 
     /// Itself, unless its plan needs more memory than it may use.
@@ -429,6 +437,13 @@ fn with_threads<T: Send>(
     options: &Options,
     work: impl FnOnce() -> T + Send,
 ) -> T {
+    let work = || {
+        let out = work();
+        if pattern.nnz_lower() >= WORTH_THREADS {
+            rayon::broadcast(|_| return_end_of_heap());
+        }
+        out
+    };
     match options.threads {
         Some(threads)
             if pattern.nnz_lower() >= WORTH_THREADS && threads != rayon::current_num_threads() =>
