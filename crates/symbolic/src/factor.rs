@@ -143,6 +143,16 @@ impl SymbolicFactor {
         &self.children[self.child_ptr[s] as usize..self.child_ptr[s + 1] as usize]
     }
 
+    /// Where it is kept which columns and rows supernode `s` has, for whoever asks for that ahead; there may be no such
+    /// supernode.
+    #[inline]
+    pub fn places(&self, s: usize) -> [*const u8; 2] {
+        [
+            self.super_ptr.as_ptr().wrapping_add(s).cast(),
+            self.row_ptr.as_ptr().wrapping_add(s).cast(),
+        ]
+    }
+
     /// Bytes of all its arrays.
     pub fn heap_bytes(&self) -> u64 {
         fn of<T>(list: &[T]) -> u64 {
