@@ -1,9 +1,9 @@
-//! The C library's allocator, told what to keep and when to give it back.
+//! The C library's allocator, told what to keep.
 //!
 //! Orderings and analyses take and free many arrays, one after the other. By default glibc fetches large ones from the system
 //! each time, which clears their pages; once it has seen some freed it keeps all below 32 MiB, for good. So they are kept from the
-//! start (an eighth of an ordering's time, a quarter of the analysis after it), and given back when the factor is about to
-//! grow beside them, as they would be a sixth of the peak on large two-dimensional problems.
+//! start: up to a tenth of an ordering's time, and a fifth of the analysis after it. The library gives them back at the end of a large
+//! analysis; without that they would be a sixth of the peak on large two-dimensional problems.
 
 /// Blocks from this size on come from the operating system and go back to it when they are freed: the most that can be asked for.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -20,14 +20,5 @@ pub fn keep() {
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES);
         libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT_BYTES);
-    }
-}
-
-/// Gives back what has been freed.
-pub fn give_back() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: only pages that nobody uses are given back.
-    unsafe {
-        libc::malloc_trim(0);
     }
 }

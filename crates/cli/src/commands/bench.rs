@@ -11,7 +11,7 @@ use crate::commands::report::{AnalysisReport, MatrixReport, PlanReport};
 use crate::failure::Failure;
 use crate::out::secs;
 use crate::progress::Talk;
-use crate::{heap, input, interrupt, machine, out};
+use crate::{input, interrupt, machine, out};
 
 #[derive(Debug, Serialize)]
 struct Report {
@@ -90,7 +90,6 @@ pub fn run(args: &BenchArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     for k in 0..args.repeat {
         let _activity = talk.spinner(format!("run {} of {}", k + 1, args.repeat));
         let analysis = Analysis::new(a.pattern(), &options)?;
-        heap::give_back();
         let s = analysis.seconds();
         let phases = [s.order_secs, s.symbolic_secs, s.plan_secs];
         let numeric = once(&analysis, a, args.rhs as usize)

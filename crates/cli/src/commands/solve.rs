@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::out::secs;
 use crate::peak::Peak;
 use crate::progress::Talk;
-use crate::{cache, heap, input, interrupt, machine, out, trace};
+use crate::{cache, input, interrupt, machine, out, trace};
 
 #[derive(Debug, Serialize)]
 struct Report {
@@ -88,7 +88,6 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         &args.ordering.ordering,
     );
     let analysis = cache::analysis(folder, name, a.pattern(), &options, talk, Analysis::new)?;
-    heap::give_back();
     activity.done();
     Peak::reset();
     let (mut factor, factorize_secs) =
