@@ -89,7 +89,7 @@ fn one_by_one(tree: &Postordered, lower: &LowerRows) -> Option<Counts> {
         seen[i] = i as u32;
         for rank in lower.row(tree.rank[i] as usize) {
             let mut j = tree.label[rank as usize] as usize;
-            counts.below[j] += weight;
+            counts.below[j] += 1;
             while seen[j] != i as u32 {
                 seen[j] = i as u32;
                 counts.factor[j] += weight;
