@@ -74,7 +74,7 @@ pub(crate) fn column_counts(tree: &Postordered, lower: &LowerRows, parts: &Parts
 }
 
 /// Counts by visiting every entry of `L`, row by row: what a row has in its subtree is on the ways up from its entries
-/// in A (Davis 2005). Given up where there are more than a [`FEW`].
+/// in A (Liu 1986). Given up where there are more than a [`FEW`].
 fn one_by_one(tree: &Postordered, lower: &LowerRows) -> Option<Counts> {
     let n = tree.len();
     let most = FEW * (n + lower.ptr[n] as usize);
