@@ -106,14 +106,7 @@ impl<T: Value> Execution<'_, T> {
             if self.update_mode(s) == UpdateMode::Accumulate {
                 cleared += front.update.clear(update);
             }
-            add_entries(
-                self.symbolic,
-                s,
-                self.values,
-                self.shift,
-                &front.panel,
-                pivots,
-            );
+            self.enter(s, front, pivots);
             laps.lap(Part::Entries, || (cleared * size_of::<T>()) as u64);
             let runs = &mut self.spaces.of(member).runs;
             for &child in self.symbolic.children(s) {
@@ -150,9 +143,18 @@ impl<T: Value> Execution<'_, T> {
         // Each number is read twice and written once.
         laps.lap(Part::ExtendAdd, || (3 * added * size_of::<T>()) as u64);
     }
-}
 
-impl<T: Value> Execution<'_, T> {
+    /// Adds the entries of A in some pivot columns of a front.
+    ///
+    /// # Safety
+    /// Nobody else works on these columns.
+    #[inline(always)]
+    unsafe fn enter(&self, s: usize, front: &Front<T>, pivots: Range<usize>) {
+        let (panel, shift) = (&front.panel, self.shift);
+        // SAFETY: the caller's promise, and the entry map belongs to these values.
+        unsafe { add_entries(self.symbolic, s, self.values, shift, panel, pivots) };
+    }
+
     /// Assembles a front of which panel and update matrix are one block column each, as are those of its children,
     /// all with few rows.
     ///
@@ -172,15 +174,7 @@ impl<T: Value> Execution<'_, T> {
                 cleared += nupd * nupd;
                 std::ptr::write_bytes(front.update.data, 0, nupd * nupd);
             }
-            let pivots = 0..front.npiv();
-            add_entries(
-                self.symbolic,
-                s,
-                self.values,
-                self.shift,
-                &front.panel,
-                pivots,
-            );
+            self.enter(s, front, 0..front.npiv());
             laps.lap(Part::Entries, || (cleared * size_of::<T>()) as u64);
             for &child in children {
                 let relative = self.symbolic.relative(child as usize);

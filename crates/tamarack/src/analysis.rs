@@ -132,7 +132,8 @@ impl Analysis {
             seconds,
         } = chosen;
         let analysis = Self::planned(pattern, Arc::new(symbolic), name, options, seconds)?;
-        if analysis.plan.memory().factor_bytes >= LARGE_FACTOR {
+        let is_large = analysis.plan.memory().factor_bytes >= LARGE_FACTOR;
+        if is_large && wants_memory(options) {
             return_freed_memory();
         }
         Ok(analysis)
@@ -431,6 +432,11 @@ impl Analysis {
     }
 }
 
+/// Whether a factor may be made on the host, which then wants what the analysis has freed.
+fn wants_memory(options: &Options) -> bool {
+    !matches!(options.device, Device::Gpu(_))
+}
+
 /// Runs `work` on as many threads as the options say.
 fn with_threads<T: Send>(
     pattern: &Pattern,
@@ -439,7 +445,7 @@ fn with_threads<T: Send>(
 ) -> T {
     let work = || {
         let out = work();
-        if pattern.nnz_lower() >= WORTH_THREADS {
+        if pattern.nnz_lower() >= WORTH_THREADS && wants_memory(options) {
             rayon::broadcast(|_| return_end_of_heap());
         }
         out
