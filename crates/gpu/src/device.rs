@@ -4,21 +4,18 @@
 //! (streams, buffers, modules) keeps the context alive. All of it may be used from any thread: each
 //! call makes the context current on its own thread while it lasts, and leaves the one that was as it found it.
 
-use std::marker::PhantomData;
 use std::path::PathBuf;
-use std::ptr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::driver::{self, CUcontext, CUdevice, CUdevice_attribute as Attribute, CUresult, check};
+use crate::context::Context;
+use crate::driver::{self, CUdevice, CUdevice_attribute as Attribute, CUresult, check};
 use crate::lanes::Lanes;
-use crate::profile::Profiler;
 use crate::programs::Modules;
 use crate::slab::Slabs;
 use crate::{Arch, Compiler, GpuError};
 
 /// How a device is opened.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GpuOptions {
     /// Folder for compiled kernels; `None` keeps nothing on disk.
@@ -55,96 +52,19 @@ pub struct GpuInfo {
     pub driver_version: (u32, u32),
 }
 
-/// The primary context of a device, retained.
-#[derive(Debug)]
-pub(crate) struct Context {
-    raw: CUcontext,
-    pub(crate) device: CUdevice,
-    pub(crate) info: GpuInfo,
-    pub(crate) profiler: Profiler,
-    streams: AtomicU32,
-}
-
-// SAFETY: a context handle may be used from any thread; the driver synchronizes.
-unsafe impl Send for Context {}
-// SAFETY: as above.
-unsafe impl Sync for Context {}
-
-impl Context {
-    /// The number of a new stream.
-    pub fn next_stream(&self) -> u32 {
-        self.streams.fetch_add(1, Ordering::Relaxed)
-    }
-
-    pub fn raw(&self) -> CUcontext {
-        self.raw
-    }
-
-    /// Makes this context current on the calling thread while the guard lives; then the one that was, which may be
-    /// the application's, is current again.
-    pub fn bind(&self) -> Result<Bound, GpuError> {
-        bind_raw(self.raw)
-    }
-}
-
-/// Makes a context current on the calling thread while the guard lives, which the context outlives.
-pub(crate) fn bind_raw(context: CUcontext) -> Result<Bound, GpuError> {
-    let bound = |pushed| Bound {
-        pushed,
-        of_thread: PhantomData,
-    };
-    let mut current = ptr::null_mut();
-    // SAFETY: `current` outlives the call.
-    let code = unsafe { driver::cuCtxGetCurrent(&raw mut current) };
-    check(code, "cuCtxGetCurrent")?;
-    if current == context {
-        return Ok(bound(false));
-    }
-    // SAFETY: the context is alive.
-    let code = unsafe { driver::cuCtxPushCurrent_v2(context) };
-    check(code, "cuCtxPushCurrent")?;
-    Ok(bound(true))
-}
-
-/// A context is current on this thread.
-#[must_use]
-pub(crate) struct Bound {
-    /// Whether it was not current before.
-    pushed: bool,
-    /// It is undone where it was done.
-    of_thread: PhantomData<*mut ()>,
-}
-
-impl Drop for Bound {
-    fn drop(&mut self) {
-        if self.pushed {
-            let mut popped = ptr::null_mut();
-            // SAFETY: what was pushed on this thread is on top of its stack again.
-            let code = unsafe { driver::cuCtxPopCurrent_v2(&raw mut popped) };
-            driver::check_in_drop(code, "cuCtxPopCurrent");
-        }
-    }
-}
-
-impl Drop for Context {
-    fn drop(&mut self) {
-        if let Ok(_bound) = self.bind() {
-            self.profiler.clear();
-        }
-        // SAFETY: retained once, released once.
-        let code = unsafe { driver::cuDevicePrimaryCtxRelease_v2(self.device) };
-        driver::check_in_drop(code, "cuDevicePrimaryCtxRelease");
-    }
-}
-
 /// An opened GPU. Cheap to clone.
 #[derive(Clone)]
 pub struct Gpu {
     shared: Arc<Shared>,
 }
 
+/// The devices that are open.
+static OPENED: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+
+/// What handles on a device share.
 struct Shared {
     context: Arc<Context>,
+    options: GpuOptions,
     compiler: Compiler,
     modules: Modules,
     slabs: Slabs,
@@ -179,7 +99,8 @@ impl Gpu {
         Self::open_with(index, GpuOptions::default())
     }
 
-    /// Opens device `index`, counted from 0.
+    /// Opens device `index`, counted from 0. Where it is open already, by the same options, this is another handle on
+    /// that: what has been loaded is loaded.
     ///
     /// # Errors
     /// As [`Gpu::open`].
@@ -193,34 +114,16 @@ impl Gpu {
         if index >= count {
             return Err(GpuError::BadIndex { index, count });
         }
-        let mut device = 0;
-        let ordinal = i32::try_from(index).unwrap_or(i32::MAX);
-        // SAFETY: the index is below the count; `device` outlives the call.
-        let code = unsafe { driver::cuDeviceGet(&raw mut device, ordinal) };
-        check(code, "cuDeviceGet")?;
-        let info = read_info(index, device)?;
-        let mut raw = ptr::null_mut();
-        // SAFETY: `device` comes from the driver; `raw` outlives the call.
-        let code = unsafe { driver::cuDevicePrimaryCtxRetain(&raw mut raw, device) };
-        check(code, "cuDevicePrimaryCtxRetain")?;
-        let compiler = Compiler::new(options.nvrtc.as_deref(), options.cache.as_deref());
-        let gpu = Self {
-            shared: Arc::new(Shared {
-                context: Arc::new(Context {
-                    raw,
-                    device,
-                    info,
-                    profiler: Profiler::default(),
-                    streams: AtomicU32::new(0),
-                }),
-                compiler,
-                modules: Modules::default(),
-                slabs: Slabs::default(),
-                lanes: Lanes::default(),
-            }),
-        };
-        drop(gpu.context().bind()?); // a context that cannot be used shows itself here
-        Ok(gpu)
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.retain(|shared| shared.strong_count() > 0);
+        let same =
+            |shared: &Arc<Shared>| shared.context.info.index == index && shared.options == options;
+        if let Some(shared) = opened.iter().filter_map(Weak::upgrade).find(same) {
+            return Ok(Self { shared });
+        }
+        let shared = Arc::new(Shared::new(index, options)?);
+        opened.push(Arc::downgrade(&shared));
+        Ok(Self { shared })
     }
 
     /// What the device is.
@@ -273,6 +176,26 @@ impl Gpu {
     #[must_use]
     pub fn compiler(&self) -> &Compiler {
         &self.shared.compiler
+    }
+}
+
+impl Shared {
+    fn new(index: u32, options: GpuOptions) -> Result<Self, GpuError> {
+        let mut device = 0;
+        let ordinal = i32::try_from(index).unwrap_or(i32::MAX);
+        // SAFETY: the index is below the count; `device` outlives the call.
+        let code = unsafe { driver::cuDeviceGet(&raw mut device, ordinal) };
+        check(code, "cuDeviceGet")?;
+        let context = Context::retain(device, read_info(index, device)?)?;
+        drop(context.bind()?); // a context that cannot be used shows itself here
+        Ok(Self {
+            context: Arc::new(context),
+            compiler: Compiler::new(options.nvrtc.as_deref(), options.cache.as_deref()),
+            options,
+            modules: Modules::default(),
+            slabs: Slabs::default(),
+            lanes: Lanes::default(),
+        })
     }
 }
 
@@ -335,61 +258,15 @@ fn read_info(index: u32, device: CUdevice) -> Result<GpuInfo, GpuError> {
 mod tests {
     use super::*;
 
-    fn current() -> CUcontext {
-        let mut raw = ptr::null_mut();
-        // SAFETY: the driver is loaded, since a device is open; `raw` outlives the call.
-        let code = unsafe { driver::cuCtxGetCurrent(&raw mut raw) };
-        check(code, "cuCtxGetCurrent").unwrap();
-        raw
-    }
-
-    /// What a caller may do on a device, and what is current before and after it.
-    fn work(gpu: &Gpu, before: CUcontext) {
-        assert_eq!(current(), before);
-        let stream = gpu.stream().unwrap();
-        let mut buffer = gpu.alloc::<f64>(1000).unwrap();
-        let mut pinned = gpu.pinned::<f64>(1000).unwrap();
-        pinned.pin(..).unwrap();
-        stream.fill_bytes(&mut buffer, 0).unwrap();
-        let graph = stream.capture(|| stream.fill_bytes(&mut buffer, 0xFF));
-        stream.synchronize().unwrap();
-        gpu.load_under("primitives/copy")
-            .into_iter()
-            .for_each(|(_, loaded)| {
-                loaded.unwrap();
-            });
-        gpu.memory().unwrap();
-        assert_eq!(current(), before);
-        let bound = gpu.context().bind().unwrap();
-        assert_eq!(current(), gpu.context().raw());
-        drop(gpu.context().bind().unwrap());
-        assert_eq!(current(), gpu.context().raw());
-        drop(bound);
-        assert_eq!(current(), before);
-        drop::<Result<_, GpuError>>(graph);
-        drop((buffer, pinned, stream));
-        assert_eq!(current(), before);
-    }
-
     #[test]
-    fn the_context_of_the_caller_stays_current() {
+    fn a_device_is_opened_once_for_each_way() {
         let Some(gpu) = crate::testing::gpu() else {
             return;
         };
-        // A fresh thread has none.
-        let thread = std::thread::spawn(move || {
-            work(gpu, ptr::null_mut());
-            let mut own = ptr::null_mut();
-            // SAFETY: the driver is loaded; `own` outlives the call, after which it is current.
-            let code = unsafe { driver::cuCtxCreate_v2(&raw mut own, 0, gpu.context().device) };
-            check(code, "cuCtxCreate").unwrap();
-            work(gpu, own);
-            drop(Gpu::open(gpu.info().index).unwrap());
-            assert_eq!(current(), own);
-            // SAFETY: made once, destroyed once.
-            check(unsafe { driver::cuCtxDestroy_v2(own) }, "cuCtxDestroy").unwrap();
-            assert!(current().is_null());
-        });
-        thread.join().unwrap();
+        let options = gpu.shared.options.clone();
+        let again = Gpu::open_with(gpu.info().index, options).unwrap();
+        assert!(Arc::ptr_eq(&gpu.shared, &again.shared));
+        let bare = Gpu::open(gpu.info().index).unwrap();
+        assert!(!Arc::ptr_eq(&gpu.shared, &bare.shared));
     }
 }

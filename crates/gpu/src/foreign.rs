@@ -7,7 +7,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use crate::device::bind_raw;
+use crate::context::bind_raw;
 use crate::driver::{
     self, CUcontext, CUevent, CUmemorytype, CUpointer_attribute as Attribute, CUresult, CUstream,
     check, check_in_drop,

@@ -6,7 +6,7 @@
 use std::ptr;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::device::Context;
+use crate::context::Context;
 use crate::driver::{self, CUgraph, CUgraphExec, check, check_in_drop};
 use crate::{GpuError, Stream};
 

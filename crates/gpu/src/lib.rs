@@ -24,6 +24,7 @@
 mod arena;
 mod cache;
 mod compile;
+mod context;
 mod copy;
 mod cubin;
 pub mod dense;

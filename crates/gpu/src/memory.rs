@@ -8,7 +8,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::device::Context;
+use crate::context::Context;
 use crate::driver::{self, CUdeviceptr, CUresult, check, check_in_drop};
 use crate::slab::Slab;
 use crate::{DeviceView, DeviceViewMut, Gpu, GpuError};

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::device::Context;
+use crate::context::Context;
 use crate::driver::{
     self, CUfunction, CUfunction_attribute as Attribute, CUmodule, check_about, check_in_drop,
 };

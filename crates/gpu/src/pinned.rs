@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use memmap2::MmapMut;
 
+use crate::context::Context;
 use crate::copy::same_length;
-use crate::device::Context;
 use crate::driver::{self, check, check_in_drop};
 use crate::graph::no_recording;
 use crate::view::resolve;

@@ -6,7 +6,7 @@
 use std::ptr;
 use std::sync::Arc;
 
-use crate::device::Context;
+use crate::context::Context;
 use crate::driver::{self, CUevent, CUresult, CUstream, check, check_about, check_in_drop};
 use crate::{Gpu, GpuError};
 
