@@ -18,6 +18,9 @@ use crate::nd::tree::{at_level, small_level};
 /// Most neighbors of a vertex on average where levels are looked at: 6 in a grid of volumes.
 const MOST_NEIGHBORS: usize = 6;
 
+/// Vertices whose lists are looked up together: they stand far apart, and one after the other each would be waited for.
+const TOGETHER: usize = 32;
+
 /// Whether levels may be thin.
 pub(crate) fn may_be_thin(graph: &Weighted) -> bool {
     graph.adjacency.len() <= MOST_NEIGHBORS * graph.n()
@@ -118,15 +121,23 @@ impl Search {
         let (mut from, mut count) = (0, 1);
         while from < count {
             let end = count;
-            for k in from..end {
-                for &u in graph.neighbors(queue[k]) {
+            while from < end {
+                let together = TOGETHER.min(end - from);
+                let mut lists = [&[][..]; TOGETHER];
+                for (list, &v) in lists.iter_mut().zip(&queue[from..from + together]) {
+                    *list = graph.neighbors(v);
+                }
+                // Read before they are wanted, all at once.
+                let first = lists.iter().filter_map(|list| list.first());
+                std::hint::black_box(first.fold(0, |a, b| a ^ b));
+                for &u in lists[..together].iter().copied().flatten() {
                     queue[count] = u;
                     let known = std::mem::replace(&mut reached[u as usize], 1);
                     count += usize::from(1 - known);
                 }
+                from += together;
             }
             self.ends.push(end);
-            from = end;
         }
         self.count = count;
     }

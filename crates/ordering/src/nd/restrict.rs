@@ -5,6 +5,7 @@
 //! than it need be, never too small. So nothing is matched or contracted anew. Time linear in the
 //! edges, each level read once.
 
+use std::borrow::Cow;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
@@ -18,10 +19,10 @@ use crate::nd::graph::concatenated;
 const CHUNK: usize = 1 << 14;
 
 /// A part of a graph on its way to coarser levels.
-struct Part {
+struct Part<'a> {
     /// Its vertices on the level reached, as numbered in the whole, increasing.
-    vertices: Vec<u32>,
-    weights: Vec<u32>,
+    vertices: Cow<'a, [u32]>,
+    weights: Cow<'a, [u32]>,
     /// Its own levels.
     levels: Vec<Level>,
 }
@@ -35,8 +36,8 @@ pub(crate) fn restrict(
     few: [usize; 2],
 ) -> [Vec<Level>; 2] {
     let [mut a, mut b] = [0, 1].map(|s| Part {
-        vertices: lists[s].to_vec(),
-        weights: weights[s].to_vec(),
+        vertices: lists[s].into(),
+        weights: weights[s].into(),
         levels: Vec::new(),
     });
     for level in levels {
@@ -45,7 +46,7 @@ pub(crate) fn restrict(
     [a.levels, b.levels]
 }
 
-impl Part {
+impl Part<'_> {
     /// Goes on to `level`, unless it has less than `few` vertices already.
     fn coarsen(&mut self, level: &Level, few: usize) {
         if self.vertices.len() < few {
@@ -66,10 +67,11 @@ impl Part {
         level
             .graph
             .extract(&mut next.graph, &kept, |u| place[u as usize]);
-        self.weights = kept.iter().map(|&c| shares[c as usize]).collect();
-        next.graph.total = self.weights.iter().map(|&w| u64::from(w)).sum();
-        next.graph.weights.copy_from_slice(&self.weights);
-        self.vertices = kept;
+        let weights: Vec<u32> = kept.iter().map(|&c| shares[c as usize]).collect();
+        next.graph.total = weights.iter().map(|&w| u64::from(w)).sum();
+        next.graph.weights.copy_from_slice(&weights);
+        self.weights = weights.into();
+        self.vertices = kept.into();
         self.levels.push(next);
     }
 }

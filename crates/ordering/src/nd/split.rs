@@ -24,7 +24,7 @@ pub(super) fn split(
         space.sort_in_chunks(&separation.side)
     };
     let mut parts = [0, 1].map(|_| space.graphs.pop().unwrap_or_default());
-    for (s, part) in parts.iter_mut().enumerate() {
+    let extract = |s: usize, part: &mut Weighted| {
         let (local, side) = (&space.local, &separation.side);
         let own = &space.list[starts[s]..starts[s + 1]];
         let start = starts[s] as u32;
@@ -32,6 +32,13 @@ pub(super) fn split(
             true => local[u as usize] - start,
             false => NONE,
         });
+    };
+    let [left, right] = &mut parts;
+    if n < LARGE {
+        extract(0, left);
+        extract(1, right);
+    } else {
+        rayon::join(|| extract(0, left), || extract(1, right));
     }
     space.moved.clear();
     if n < LARGE {
