@@ -6,7 +6,7 @@ use std::ops::Range;
 use tamarack_dense::{Isa, UpdateMode, extend_add, find_runs};
 
 use crate::eliminate::Crew;
-use crate::entries::add_entries;
+use crate::entries::enter_entries;
 use crate::execute::Execution;
 use crate::front::{Front, Packed};
 use crate::profile::{Activity, Laps, Part};
@@ -144,7 +144,7 @@ impl<T: Value> Execution<'_, T> {
         laps.lap(Part::ExtendAdd, || (3 * added * size_of::<T>()) as u64);
     }
 
-    /// Adds the entries of A in some pivot columns of a front.
+    /// Enters the entries of A in some pivot columns of a front, which are zero so far.
     ///
     /// # Safety
     /// Nobody else works on these columns.
@@ -152,7 +152,7 @@ impl<T: Value> Execution<'_, T> {
     unsafe fn enter(&self, s: usize, front: &Front<T>, pivots: Range<usize>) {
         let (panel, shift) = (&front.panel, self.shift);
         // SAFETY: the caller's promise, and the entry map belongs to these values.
-        unsafe { add_entries(self.symbolic, s, self.values, shift, panel, pivots) };
+        unsafe { enter_entries(self.symbolic, s, self.values, shift, panel, pivots) };
     }
 
     /// Assembles a front of which panel and update matrix are one block column each, as are those of its children,

@@ -1,7 +1,8 @@
 //! Entries of A on their way into a front.
 //!
 //! The [entry map](tamarack_symbolic::NodeEntries) names blocks: all entries between the unknowns of two nodes. Values come from
-//! all over A, so those of later blocks are asked for ahead. Every place of a panel gets one entry at most.
+//! all over A, so those of later blocks are asked for ahead. Every place of a panel gets one entry at most, before anything else
+//! is added to it: entries are written, not added.
 
 use std::ops::Range;
 
@@ -15,15 +16,18 @@ use crate::value::Value;
 const AHEAD: usize = 24;
 const BLOCKS_AHEAD: usize = 8;
 
+/// Columns and rows of a block up to which it is entered without a loop.
+const FEW: usize = 3;
+
 /// Size of A's values up to which they are not asked for ahead: half of a second-level cache.
 const NEAR_BYTES: usize = 1 << 19;
 
-/// Adds the entries of A that fall into pivot columns `columns` (counted in the front) of
-/// supernode `s`, and `shift` to their diagonal.
+/// Enters the entries of A that fall into pivot columns `columns` (counted in the front) of
+/// supernode `s`, which are zero so far, and adds `shift` to their diagonal.
 ///
 /// # Safety
 /// Nobody else may use these columns meanwhile; `values` belong to the pattern analyzed.
-pub(crate) unsafe fn add_entries<T: Value>(
+pub(crate) unsafe fn enter_entries<T: Value>(
     symbolic: &SymbolicFactor,
     s: usize,
     values: &[T],
@@ -41,8 +45,8 @@ pub(crate) unsafe fn add_entries<T: Value>(
         // SAFETY: the caller's promise.
         unsafe {
             match node.singles() {
-                Some(entries) => add_column(entries, values, panel.column(begin)),
-                None => add_node(&node, begin, of_node, values, panel),
+                Some(entries) => enter_column(entries, values, panel.column(begin)),
+                None => enter_node(&node, begin, of_node, values, panel),
             }
         }
     }
@@ -52,34 +56,34 @@ pub(crate) unsafe fn add_entries<T: Value>(
     }
 }
 
-/// Adds entries to a column; after them come those of later columns.
+/// Enters the entries of a column; after them come those of later columns.
 ///
 /// # Safety
-/// As for [`add_entries`], and the column is the entries'.
+/// As for [`enter_entries`], and the column is the entries'.
 #[inline]
-unsafe fn add_column<T: Value>([entries, later]: [&[[u32; 2]]; 2], values: &[T], column: *mut T) {
-    let add = |&[src, row]: &[u32; 2]| {
+unsafe fn enter_column<T: Value>([entries, later]: [&[[u32; 2]]; 2], values: &[T], column: *mut T) {
+    let enter = |&[src, row]: &[u32; 2]| {
         // SAFETY: the entry map holds positions inside the panel, at or below the diagonal.
-        unsafe { *column.wrapping_add(row as usize) += values[src as usize] };
+        unsafe { *column.wrapping_add(row as usize) = values[src as usize] };
     };
     // What fits into the caches needs no asking.
     if size_of_val(values) <= NEAR_BYTES {
-        return entries.iter().for_each(add);
+        return entries.iter().for_each(enter);
     }
     let mut ahead = entries.iter().chain(later).skip(AHEAD);
     for entry in entries {
         if let Some(&[src, _]) = ahead.next() {
             prefetch(values.as_ptr().wrapping_add(src as usize));
         }
-        add(entry);
+        enter(entry);
     }
 }
 
-/// Adds entries to some columns of a node that begins at column `begin` of the front.
+/// Enters the entries of some columns of a node that begins at column `begin` of the front.
 ///
 /// # Safety
-/// As for [`add_entries`].
-unsafe fn add_node<T: Value>(
+/// As for [`enter_entries`].
+unsafe fn enter_node<T: Value>(
     node: &NodeEntries<'_>,
     begin: usize,
     columns: Range<usize>,
@@ -99,35 +103,60 @@ unsafe fn add_node<T: Value>(
         / size_of::<T>();
     for (k, block) in node.blocks().enumerate() {
         if let Some(later) = node.block(k + BLOCKS_AHEAD).filter(|_| far) {
-            let lines = if later.upright {
-                width
-            } else {
-                later.weight as usize
-            };
-            for at in later.lines(lines) {
-                prefetch(values.as_ptr().wrapping_add(at as usize));
-            }
+            ask_for(&later, width, values);
         }
         // SAFETY: the caller's promise; columns of one block column are as far from each other.
         unsafe {
-            match (width, block.weight as usize) {
-                _ if !is_whole => {
-                    add_by_columns(&block, k == 0, begin, columns.clone(), values, panel);
+            if !is_whole {
+                enter_by_columns(&block, k == 0, begin, columns.clone(), values, panel);
+            } else if k == 0 {
+                match width {
+                    1 => enter_triangle(&block, 1, values, first, across),
+                    2 => enter_triangle(&block, 2, values, first, across),
+                    3 => enter_triangle(&block, 3, values, first, across),
+                    _ => enter_triangle(&block, width, values, first, across),
                 }
-                _ if k == 0 => add_triangle(&block, values, first, across),
-                // Solids: loops are unrolled.
-                (3, 3) => add_rectangle(&block, [3, 3], values, first, across),
-                (width, weight) => add_rectangle(&block, [width, weight], values, first, across),
+            } else {
+                enter_rectangle(&block, width, values, first, across);
             }
         }
     }
 }
 
-/// Adds some columns of a block.
+/// Lines of a block of a node that has so many columns, and entries of a line.
+#[inline(always)]
+fn lines_of(block: &Block, width: usize) -> [usize; 2] {
+    let weight = block.weight as usize;
+    if block.upright {
+        [width, weight]
+    } else {
+        [weight, width]
+    }
+}
+
+/// Asks for the values of a block: where its lines begin, and where those of many entries end.
+#[inline(always)]
+fn ask_for<T>(block: &Block, width: usize, values: &[T]) {
+    let ask = |at: u64| prefetch(values.as_ptr().wrapping_add(at as usize));
+    let [lines, len] = lines_of(block, width);
+    // The last line once more rather than a jump that is hard to predict.
+    let last = (lines - 1) as u32;
+    for line in 0..FEW as u32 {
+        ask(block.line(line.min(last)));
+    }
+    if lines.max(len) > FEW {
+        for at in block.lines(lines) {
+            ask(at);
+            ask(at.wrapping_add(len as u64 - 1));
+        }
+    }
+}
+
+/// Enters some columns of a block.
 ///
 /// # Safety
-/// As for [`add_entries`].
-unsafe fn add_by_columns<T: Value>(
+/// As for [`enter_entries`].
+unsafe fn enter_by_columns<T: Value>(
     block: &Block,
     is_triangle: bool,
     begin: usize,
@@ -141,62 +170,99 @@ unsafe fn add_by_columns<T: Value>(
         for r in from..block.weight {
             let value = values[block.source(r, b as u32) as usize];
             // SAFETY: the entry map holds positions inside the panel, at or below the diagonal.
-            unsafe { *column.wrapping_add((block.row + r) as usize) += value };
+            unsafe { *column.wrapping_add((block.row + r) as usize) = value };
         }
     }
 }
 
-/// Adds a triangle to columns of which the first one is given, and how far the next is behind it.
+/// Enters a triangle of so many columns, of which the first one is given, and how far the next is behind it.
 ///
 /// # Safety
-/// As for [`add_entries`]; all its columns are as far from each other.
+/// As for [`enter_entries`]; all its columns are as far from each other.
 #[inline(always)]
-unsafe fn add_triangle<T: Value>(block: &Block, values: &[T], first: *mut T, across: usize) {
-    let to = first.wrapping_add(block.row as usize);
-    let width = block.weight as usize;
-    for (b, at) in block.lines(width).enumerate() {
-        let column = to.wrapping_add(b * across);
-        let at = at as usize;
-        for (&value, row) in values[at + b..at + width].iter().zip(b..) {
-            // SAFETY: the entry map holds positions inside the panel, at or below the diagonal.
-            unsafe { *column.wrapping_add(row) += value };
-        }
-    }
-}
-
-/// Adds a block, given its columns and rows, to columns of which the first one is given, and how far the next is behind it.
-///
-/// # Safety
-/// As for [`add_entries`]; all its columns are as far from each other.
-#[inline(always)]
-unsafe fn add_rectangle<T: Value>(
+unsafe fn enter_triangle<T: Value>(
     block: &Block,
-    [width, weight]: [usize; 2],
+    width: usize,
     values: &[T],
     first: *mut T,
     across: usize,
 ) {
     let to = first.wrapping_add(block.row as usize);
-    // SAFETY: the caller's promise.
-    unsafe {
-        match block.upright {
-            // Which way a block stands is hard to predict: only distances depend on it.
-            upright if width == weight && width <= 3 => {
-                let steps = if upright { [across, 1] } else { [1, across] };
-                add_lines(block, [width, width], values, to, steps);
-            }
-            true => add_lines(block, [width, weight], values, to, [across, 1]),
-            false => add_lines(block, [weight, width], values, to, [1, across]),
+    for (b, at) in block.lines(width).enumerate() {
+        let column = to.wrapping_add(b * across);
+        let at = at as usize;
+        for (&value, row) in values[at + b..at + width].iter().zip(b..) {
+            // SAFETY: the entry map holds positions inside the panel, at or below the diagonal.
+            unsafe { *column.wrapping_add(row) = value };
         }
     }
 }
 
-/// Adds so many lines of a block, of such a length, given how far the next one is to go and the next entry of one.
+/// Enters a block, given the number of its columns, the first of them, and how far the next is behind it.
 ///
 /// # Safety
-/// As for [`add_entries`].
+/// As for [`enter_entries`]; all its columns are as far from each other.
 #[inline(always)]
-unsafe fn add_lines<T: Value>(
+unsafe fn enter_rectangle<T: Value>(
+    block: &Block,
+    width: usize,
+    values: &[T],
+    first: *mut T,
+    across: usize,
+) {
+    let to = first.wrapping_add(block.row as usize);
+    let [lines, len] = lines_of(block, width);
+    // SAFETY: the caller's promise.
+    unsafe {
+        match width {
+            _ if block.weight as usize > FEW => {}
+            1 => return enter_few::<1, T>(block, values, to, across),
+            2 => return enter_few::<2, T>(block, values, to, across),
+            3 => return enter_few::<3, T>(block, values, to, across),
+            _ => {}
+        }
+        // Loops over lines of these lengths are unrolled: points, frames, cameras.
+        match (block.upright, len) {
+            (true, 3) => enter_lines(block, [lines, 3], values, to, [across, 1]),
+            (true, 6) => enter_lines(block, [lines, 6], values, to, [across, 1]),
+            (true, 9) => enter_lines(block, [lines, 9], values, to, [across, 1]),
+            (true, _) => enter_lines(block, [lines, len], values, to, [across, 1]),
+            (false, 3) => enter_lines(block, [lines, 3], values, to, [1, across]),
+            (false, 6) => enter_lines(block, [lines, 6], values, to, [1, across]),
+            (false, 9) => enter_lines(block, [lines, 9], values, to, [1, across]),
+            (false, _) => enter_lines(block, [lines, len], values, to, [1, across]),
+        }
+    }
+}
+
+/// Enters a block of so many columns and at most [`FEW`] rows. How many there are and which way the block stands is hard to
+/// predict, so only distances depend on it: the last row is entered again instead of those that are missing.
+///
+/// # Safety
+/// As for [`enter_entries`].
+#[inline(always)]
+unsafe fn enter_few<const WIDTH: usize, T: Value>(
+    block: &Block,
+    values: &[T],
+    to: *mut T,
+    across: usize,
+) {
+    for r in 0..FEW as u32 {
+        let r = r.min(block.weight - 1);
+        for b in 0..WIDTH {
+            let value = values[block.source(r, b as u32) as usize];
+            // SAFETY: the entry map holds positions inside the panel, below the diagonal.
+            unsafe { *to.wrapping_add(b * across + r as usize) = value };
+        }
+    }
+}
+
+/// Enters so many lines of a block, of such a length, given how far the next one is to go and the next entry of one.
+///
+/// # Safety
+/// As for [`enter_entries`].
+#[inline(always)]
+unsafe fn enter_lines<T: Value>(
     block: &Block,
     [lines, len]: [usize; 2],
     values: &[T],
@@ -207,7 +273,7 @@ unsafe fn add_lines<T: Value>(
         let to = to.wrapping_add(line * next_line);
         for (&value, k) in values[at as usize..at as usize + len].iter().zip(0..) {
             // SAFETY: the entry map holds positions inside the panel, below the diagonal.
-            unsafe { *to.wrapping_add(k * next) += value };
+            unsafe { *to.wrapping_add(k * next) = value };
         }
     }
 }
