@@ -99,6 +99,8 @@ pub struct Suite {
     json: Option<PathBuf>,
     nvrtc: Option<PathBuf>,
     quick: bool,
+    /// Of samples of one case, of which there are five at least.
+    budget_secs: f64,
 }
 
 impl Suite {
@@ -109,7 +111,7 @@ impl Suite {
     /// The exit code.
     pub fn from_args(name: &'static str) -> Result<Self, ExitCode> {
         let mut options = GpuOptions::default();
-        let (mut filters, mut json, mut quick) = (Vec::new(), None, false);
+        let (mut filters, mut json, mut quick, mut budget) = (Vec::new(), None, false, None);
         let mut args = std::env::args().skip(1);
         while let Some(arg) = args.next() {
             let value = match arg.as_str() {
@@ -122,6 +124,7 @@ impl Suite {
             match arg.as_str() {
                 "--json" => json = Some(PathBuf::from(value)),
                 "--filter" => filters.push(value),
+                "--budget" => budget = Some(value.parse().map_err(|_| usage(&value))?),
                 "--cache" => options.cache = Some(PathBuf::from(value)),
                 "--nvrtc" => options.nvrtc = Some(PathBuf::from(value)),
                 _ => return Err(usage(&arg)),
@@ -148,6 +151,7 @@ impl Suite {
             json,
             nvrtc,
             quick,
+            budget_secs: budget.unwrap_or(if quick { 0.05 } else { 0.3 }),
         })
     }
 
@@ -225,9 +229,8 @@ impl Suite {
             Ok(self.end.secs_since(&self.start)? / f64::from(calls))
         };
         sample()?;
-        let budget_secs = if self.quick { 0.05 } else { 0.3 };
         let (mut times, mut spent) = (Vec::new(), 0.0);
-        while times.len() < 5 || (times.len() < MOST_SAMPLES && spent < budget_secs) {
+        while times.len() < 5 || (times.len() < MOST_SAMPLES && spent < self.budget_secs) {
             let secs = sample()?;
             spent += secs * f64::from(calls);
             times.push(secs);
@@ -285,6 +288,6 @@ impl Suite {
 }
 
 fn usage(arg: &str) -> ExitCode {
-    eprintln!("{arg}: [--json FILE] [--filter TEXT]... [--quick] [--cache DIR] [--nvrtc FILE]");
+    eprintln!("{arg}: [--json FILE] [--filter TEXT]... [--quick] [--budget SECS] [--cache DIR] [--nvrtc FILE]");
     ExitCode::FAILURE
 }
