@@ -288,6 +288,8 @@ impl Suite {
 }
 
 fn usage(arg: &str) -> ExitCode {
-    eprintln!("{arg}: [--json FILE] [--filter TEXT]... [--quick] [--budget SECS] [--cache DIR] [--nvrtc FILE]");
+    eprintln!(
+        "{arg}: [--json FILE] [--filter TEXT]... [--quick] [--budget SECS] [--cache DIR] [--nvrtc FILE]"
+    );
     ExitCode::FAILURE
 }
