@@ -6,7 +6,7 @@ use crate::graph::Graph;
 use crate::mindeg::NONE;
 
 /// Vertices whose lists one thread reads at a time.
-const CHUNK: usize = 1 << 14;
+pub(crate) const CHUNK: usize = 1 << 14;
 
 /// An undirected graph with weights; every edge is stored at both ends.
 #[derive(Clone, Debug, Default)]
@@ -105,23 +105,33 @@ impl Weighted {
         vertices: &[u32],
         place: impl Fn(u32) -> u32 + Sync,
     ) {
+        let inside = |v: u32| {
+            let list = self.neighbors(v).iter();
+            list.map(|&u| usize::from(place(u) != NONE)).sum::<usize>()
+        };
+        self.extract_counted(part, vertices, &place, || chunk_sums(vertices, inside));
+    }
+
+    /// The same where it costs less to say how many neighbors stay of every chunk of [`CHUNK`] vertices; asked for long lists only.
+    pub(crate) fn extract_counted(
+        &self,
+        part: &mut Weighted,
+        vertices: &[u32],
+        place: &(impl Fn(u32) -> u32 + Sync),
+        counts: impl FnOnce() -> Vec<usize>,
+    ) {
         part.clear();
         let weighted = !self.edge_weights.is_empty();
         if vertices.len() < 2 * CHUNK {
             let most = vertices.iter().map(|&v| self.neighbors(v).len()).sum();
             part.resize(vertices.len(), most, weighted);
-            let (entries, total) = self.write(vertices, &place, part.lists(), 0);
+            let (entries, total) = self.write(vertices, place, part.lists(), 0);
             part.adjacency.truncate(entries);
             part.edge_weights.truncate(entries);
             part.total = total;
             return;
         }
-        let chunks = vertices.par_chunks(CHUNK);
-        let inside = |&v: &u32| {
-            let list = self.neighbors(v).iter();
-            list.map(|&u| usize::from(place(u) != NONE)).sum::<usize>()
-        };
-        let counts: Vec<usize> = chunks.map(|chunk| chunk.iter().map(inside).sum()).collect();
+        let counts = counts();
         part.resize(vertices.len(), counts.iter().sum(), weighted);
         let mut rest = part.lists();
         let mut before = 0;
@@ -131,7 +141,7 @@ impl Weighted {
             before += count as u64;
         }
         let tasks = tasks.into_par_iter();
-        let totals = tasks.map(|(chunk, lists, before)| self.write(chunk, &place, lists, before).1);
+        let totals = tasks.map(|(chunk, lists, before)| self.write(chunk, place, lists, before).1);
         part.total = totals.sum();
     }
 
@@ -224,6 +234,13 @@ fn resize<T: Copy + Default>(list: &mut Vec<T>, len: usize) {
     } else {
         list.resize(len, T::default());
     }
+}
+
+/// Sums over chunks of [`CHUNK`] vertices, at the same time.
+pub(crate) fn chunk_sums(vertices: &[u32], of: impl Fn(u32) -> usize + Sync) -> Vec<usize> {
+    let chunks = vertices.par_chunks(CHUNK);
+    let sums = chunks.map(|chunk| chunk.iter().map(|&v| of(v)).sum());
+    sums.collect()
 }
 
 /// The parts one after the other, copied at the same time.

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::mindeg::NONE;
 use crate::nd::bisect::Separation;
 use crate::nd::buckets::Counted;
-use crate::nd::graph::Weighted;
+use crate::nd::graph::{CHUNK, Weighted, chunk_sums};
 use crate::nd::large::places;
 use crate::nd::{LARGE, Space};
 
@@ -28,10 +28,21 @@ pub(super) fn split(
         let (local, side) = (&space.local, &separation.side);
         let own = &space.list[starts[s]..starts[s + 1]];
         let start = starts[s] as u32;
-        graph.extract(part, own, |u| match side[u as usize] == s as u8 {
+        let place = |u: u32| match side[u as usize] == s as u8 {
             true => local[u as usize] - start,
             false => NONE,
-        });
+        };
+        // All neighbors stay but those in the separator, which is small.
+        let counts = || {
+            let mut counts = chunk_sums(own, |v| graph.neighbors(v).len());
+            let lost = separation.separator.iter();
+            let lost = lost.flat_map(|&v| graph.neighbors(v)).map(|&u| place(u));
+            for at in lost.filter(|&at| at != NONE) {
+                counts[at as usize / CHUNK] -= 1;
+            }
+            counts
+        };
+        graph.extract_counted(part, own, &place, counts);
     };
     let [left, right] = &mut parts;
     if n < LARGE {
