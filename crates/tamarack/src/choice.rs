@@ -129,7 +129,11 @@ impl Search<'_> {
             return self.auto_of_many(shape);
         }
         let never = AtomicBool::new(false);
-        match self.minimum_degree(None, shape, &never)? {
+        let merged = match shape.has_twins() {
+            true => Some(MergedGraph::new(self.pattern)?),
+            false => None,
+        };
+        match self.minimum_degree(merged.as_ref(), shape, &never)? {
             Degree::Enough(chosen) => Ok(*chosen),
             Degree::Dear { permutation, secs } => {
                 let nd = self.order(&Method::NestedDissection(NdOptions::default()))?;
@@ -218,13 +222,12 @@ impl Search<'_> {
             return Err(OrderingError::Stopped.into());
         }
         let mut own = Search { ..*self };
-        let start = Instant::now();
         let method = Method::Amd(AmdOptions::default());
         let permutation = match twins {
             Some(graph) => graph.minimum_degree(stop)?,
             None => order_until(self.pattern, &method, &mut Workspace::new(), stop)?,
         };
-        own.order_secs += start.elapsed().as_secs_f64();
+        own.order_secs = own.start.elapsed().as_secs_f64();
         let draft = own.draft(&permutation)?;
         let secs = own.predicted_secs(&draft);
         if shape.is_worth_dissecting(secs, &own.machine()) {

@@ -33,6 +33,14 @@ const SAVED: f64 = 1.4;
 const OPERATIONS: f64 = 20.0;
 const LEAST_OPERATIONS: f64 = 8.0;
 
+/// Entries saved for each unknown from which merging twins takes less time than it saves: 8 in plane pose graphs, where two of three
+/// unknowns are twins and it takes longer; 27 and more in solids, shells and other pose graphs.
+const MERGED: f64 = 10.0;
+
+/// Neighbors of a vertex, on average, below which there are hardly more edges than in a tree (2) or a grid of squares (4; one of triangles
+/// has 6).
+const SPARSE: f64 = 5.0;
+
 /// Neighbors of a vertex, on average, from which a graph is probably none of a plane.
 const DENSE: f64 = 16.0;
 
@@ -70,10 +78,12 @@ impl Shape {
     /// From a sample of the columns.
     pub(crate) fn of(pattern: &Pattern) -> Self {
         let share = unknowns_per_node(pattern);
+        let nodes = pattern.n() as f64 / share;
         Self {
             share,
-            nodes: pattern.n() as f64 / share,
-            neighbors: pattern.nnz_full() as f64 / (share * share),
+            nodes,
+            // A node is no neighbor of itself.
+            neighbors: pattern.nnz_full() as f64 / (share * share) - nodes,
         }
     }
 
@@ -89,13 +99,18 @@ impl Shape {
     /// Whether it is worth merging twins before anything else: minimum degree of a ninth of the edges is done in a
     /// third of the time. Small graphs are done in no time.
     pub(crate) fn has_twins(&self) -> bool {
-        self.share >= 1.3 && self.is_large()
+        let saved = (self.neighbors / self.nodes + 1.0) * (self.share - 1.0 / self.share);
+        saved >= MERGED && self.is_large()
     }
 
     /// Whether there is enough to be ordered to look at it first. Not where there are hardly more edges than in a tree: in networks, whose
     /// levels say nothing, and grids whose minimum degree is done soon.
     pub(crate) fn is_worth_a_look(&self) -> bool {
-        self.is_large() && self.neighbors >= 4.0 * self.nodes
+        self.is_large() && !self.is_sparse()
+    }
+
+    fn is_sparse(&self) -> bool {
+        self.neighbors < SPARSE * self.nodes
     }
 
     /// Whether a look at it probably says that minimum degree is in vain: better look before it is begun.
@@ -104,7 +119,7 @@ impl Shape {
     }
 
     fn is_large(&self) -> bool {
-        self.neighbors * self.share * self.share >= MANY
+        (self.neighbors + self.nodes) * self.share * self.share >= MANY
     }
 
     /// About what a nested dissection takes on a machine, in seconds.
