@@ -105,6 +105,24 @@ impl Gpu {
     /// # Errors
     /// As [`Gpu::open`].
     pub fn open_with(index: u32, options: GpuOptions) -> Result<Self, GpuError> {
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.retain(|shared| shared.strong_count() > 0);
+        let same =
+            |shared: &Arc<Shared>| shared.context.info.index == index && shared.options == options;
+        if let Some(shared) = opened.iter().filter_map(Weak::upgrade).find(same) {
+            return Ok(Self { shared });
+        }
+        let gpu = Self::open_apart(index, options)?;
+        opened.push(Arc::downgrade(&gpu.shared));
+        Ok(gpu)
+    }
+
+    /// Opens device `index`, counted from 0, and shares nothing with other handles but clones of this one: a
+    /// [profile](Self::start_profile) has nothing in it but their work. Kernels are loaded anew.
+    ///
+    /// # Errors
+    /// As [`Gpu::open`].
+    pub fn open_apart(index: u32, options: GpuOptions) -> Result<Self, GpuError> {
         let count = Self::count()?;
         if count == 0 {
             return Err(GpuError::NoDevice {
@@ -114,15 +132,7 @@ impl Gpu {
         if index >= count {
             return Err(GpuError::BadIndex { index, count });
         }
-        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-        opened.retain(|shared| shared.strong_count() > 0);
-        let same =
-            |shared: &Arc<Shared>| shared.context.info.index == index && shared.options == options;
-        if let Some(shared) = opened.iter().filter_map(Weak::upgrade).find(same) {
-            return Ok(Self { shared });
-        }
         let shared = Arc::new(Shared::new(index, options)?);
-        opened.push(Arc::downgrade(&shared));
         Ok(Self { shared })
     }
 
@@ -268,5 +278,27 @@ mod tests {
         assert!(Arc::ptr_eq(&gpu.shared, &again.shared));
         let bare = Gpu::open(gpu.info().index).unwrap();
         assert!(!Arc::ptr_eq(&gpu.shared, &bare.shared));
+    }
+
+    #[test]
+    fn what_is_opened_apart_has_a_profile_of_its_own() {
+        let Some(gpu) = crate::testing::gpu() else {
+            return;
+        };
+        let (index, options) = (gpu.info().index, gpu.shared.options.clone());
+        let apart = [(); 2].map(|()| Gpu::open_apart(index, options.clone()).unwrap());
+        let shared = Gpu::open_with(index, options).unwrap();
+        assert!(Arc::ptr_eq(&gpu.shared, &shared.shared));
+        apart.iter().for_each(|own| own.start_profile().unwrap());
+        for (fills, own) in apart.iter().chain([&shared]).enumerate() {
+            let stream = own.stream().unwrap();
+            let mut buffer = own.alloc::<u32>(100).unwrap();
+            for _ in 0..=fills {
+                stream.fill_bytes(&mut buffer, 0).unwrap();
+            }
+            stream.synchronize().unwrap();
+        }
+        let recorded = apart.map(|own| own.finish_profile().unwrap().spans.len());
+        assert_eq!(recorded, [1, 2]);
     }
 }

@@ -232,8 +232,8 @@ impl Profiler {
 }
 
 impl Gpu {
-    /// Begins a profile of everything enqueued on this device from now on; one that was being taken is
-    /// forgotten. Waits for work that is under way.
+    /// Begins a profile of everything enqueued from now on through this handle and those that share its device
+    /// ([`open_apart`](Self::open_apart)); one that was being taken is forgotten. Waits for work that is under way.
     ///
     /// # Errors
     /// A failing driver call.

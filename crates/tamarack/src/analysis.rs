@@ -77,7 +77,7 @@ impl Analysis {
         match options.device {
             Device::Cpu => Self::on_host(pattern, options),
             Device::Gpu(index) => {
-                let opening = Opening::begin(index, &options.gpu, false)?;
+                let opening = Opening::begin(index, options, false)?;
                 let asked = options;
                 let mut options = device::for_device(asked);
                 let large = pattern.nnz_lower() >= device::WORTH_DISSECTING;
@@ -418,7 +418,7 @@ impl Analysis {
         analysis.place = match options.device {
             Device::Cpu => analysis.place,
             Device::Gpu(index) => {
-                Opening::begin(index, &options.gpu, false)?.place(analysis.symbolic(), options)?
+                Opening::begin(index, options, false)?.place(analysis.symbolic(), options)?
             }
             Device::Auto => {
                 let secs = analysis.plan.predicted_secs();

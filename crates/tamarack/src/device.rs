@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use tamarack_gpu::{Gpu, GpuError, GpuOptions};
+use tamarack_gpu::{Gpu, GpuError};
 use tamarack_numeric::{DeviceOptions, DevicePlan, DeviceRates, FactorError};
 use tamarack_symbolic::{AmalgamationOptions, SymbolicFactor, SymbolicOptions};
 
@@ -102,16 +102,19 @@ pub(crate) struct Opening {
 
 impl Opening {
     /// Begins, unless it is clear at once that there is no such device. `rated` for a place that is chosen by the device's
-    /// rates: they are then measured even if they cannot be kept.
-    pub fn begin(index: u32, options: &GpuOptions, rated: bool) -> Result<Self, GpuError> {
+    /// rates: they are then measured even if they cannot be kept. Whoever wants a profile has the device apart from others.
+    pub fn begin(index: u32, options: &Options, rated: bool) -> Result<Self, GpuError> {
         let count = Gpu::count()?;
         if index >= count {
             return Err(GpuError::BadIndex { index, count });
         }
-        let options = options.clone();
+        let (profile, options) = (options.profile, options.gpu.clone());
         let thread = std::thread::spawn(move || {
             let rated = rated || options.cache.is_some();
-            let gpu = Gpu::open_with(index, options)?;
+            let gpu = match profile {
+                true => Gpu::open_apart(index, options)?,
+                false => Gpu::open_with(index, options)?,
+            };
             for (_, loaded) in gpu.load_under("dense/") {
                 loaded?;
             }
@@ -224,7 +227,7 @@ pub(crate) fn choose(symbolic: &Arc<SymbolicFactor>, options: &Options, host_sec
     if host_secs < WORTH_LOOKING_SECS {
         return on_host(format!("the CPU is predicted to take {host_secs:.3} s"));
     }
-    let opened = Opening::begin(0, &options.gpu, true).map_err(FactorError::from);
+    let opened = Opening::begin(0, options, true).map_err(FactorError::from);
     match opened.and_then(|opening| opening.place(symbolic, options)) {
         Ok(Place::Gpu { plan, .. }) if plan.predicted_secs() + MARGIN_SECS > host_secs => {
             let device_secs = plan.predicted_secs();

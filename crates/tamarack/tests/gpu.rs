@@ -196,6 +196,26 @@ fn the_determinant_is_the_hosts() {
 }
 
 #[test]
+fn each_analysis_has_a_profile_of_its_own() {
+    let Some(mut options) = options() else { return };
+    let a = model("p3d7_17");
+    let plain = Analysis::new(a.pattern(), &options).unwrap();
+    options.profile = true;
+    let both = [(); 2].map(|()| Analysis::new(a.pattern(), &options).unwrap());
+    for (more, analysis) in both.iter().enumerate() {
+        for _ in 0..=more {
+            analysis.factorize(&a).unwrap();
+        }
+    }
+    plain.factorize(&a).unwrap();
+    let counts = both.map(|analysis| {
+        let profile = analysis.take_device_profile().unwrap();
+        profile.unwrap().factorizations
+    });
+    assert_eq!(counts, [1, 2]);
+}
+
+#[test]
 fn degenerate_matrices() {
     let Some(options) = options() else { return };
     for n in [0_usize, 1, 2, 65] {
