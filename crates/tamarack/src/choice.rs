@@ -129,14 +129,12 @@ impl Search<'_> {
             return self.auto_of_many(shape);
         }
         let never = AtomicBool::new(false);
-        let merged = match shape.has_twins() {
-            true => Some(MergedGraph::new(self.pattern)?),
-            false => None,
-        };
-        match self.minimum_degree(merged.as_ref(), shape, &never)? {
+        let both = Both::new(self.pattern, shape)?;
+        match self.minimum_degree(both.twins(), shape, &never)? {
             Degree::Enough(chosen) => Ok(*chosen),
             Degree::Dear { permutation, secs } => {
-                let nd = self.order(&Method::NestedDissection(NdOptions::default()))?;
+                let nd = both.dissect(&never)?;
+                self.order_secs = self.start.elapsed().as_secs_f64();
                 self.better(&permutation, secs, &nd)
             }
         }
