@@ -94,3 +94,49 @@ impl Space {
         [0, ends[0] as usize, ends[1] as usize, side.len()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Graph;
+    use crate::nd::board::SEPARATOR;
+    use tamarack_sparse::models::Model;
+
+    #[test]
+    fn parts_of_many_chunks_are_the_subgraphs() {
+        // Both sides have more than two chunks.
+        let matrix = "p2d5_300".parse::<Model>().unwrap();
+        let matrix = matrix.generate::<f64>().unwrap();
+        let n = matrix.n();
+        let graph = Graph::from_pattern(matrix.pattern()).unwrap();
+        let graph = Weighted::new(graph, vec![1; n]);
+        let side: Vec<u8> = (0..n)
+            .map(|v| match (v % 300).cmp(&140) {
+                std::cmp::Ordering::Less => 0,
+                std::cmp::Ordering::Equal => SEPARATOR,
+                std::cmp::Ordering::Greater => 1,
+            })
+            .collect();
+        let of = |s: u8| (0..n as u32).filter(|&v| side[v as usize] == s).collect();
+        let lists: [Vec<u32>; 3] = [0, 1, SEPARATOR].map(of);
+        let separation = Separation {
+            weight: [0, 1, 2].map(|s: usize| lists[s].len() as u64),
+            separator: lists[2].clone(),
+            side,
+        };
+        let mut list: Vec<u32> = (0..n as u32).map(|v| v + 7).collect();
+        let (parts, left) = split(&graph, &separation, &mut list, &mut Space::default());
+        assert_eq!(left, lists[0].len());
+        let moved: Vec<u32> = lists.concat().iter().map(|v| v + 7).collect();
+        assert_eq!(list, moved);
+        for (part, own) in parts.iter().zip(&lists) {
+            assert!(own.len() > 2 * CHUNK);
+            assert_eq!((part.n(), part.total), (own.len(), own.len() as u64));
+            for (k, &v) in (0..).zip(own) {
+                let inside = graph.neighbors(v).iter();
+                let inside = inside.filter_map(|u| own.binary_search(u).ok());
+                assert!(inside.eq(part.neighbors(k).iter().map(|&u| u as usize)));
+            }
+        }
+    }
+}
