@@ -1,4 +1,5 @@
 //! The `tamarack` command.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod args;
 mod atomic;

@@ -7,6 +7,7 @@
 //!
 //! Invariant of all of them: on one machine a result does not depend on how its rows are cut into
 //! tiles, so parallel and sequential runs agree bit for bit.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod assembly;
 mod blas;

@@ -20,6 +20,7 @@
 //!
 //! `cargo run -p tamarack-gpu --example compile -- --nvrtc libnvrtc.so.13 --arch sm_80,sm_90a` compiles
 //! all programs without a GPU and prints what each kernel takes.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod arena;
 mod cache;

@@ -7,6 +7,7 @@
 //!
 //! All memory is sized by the [`FactorPlan`](tamarack_plan::FactorPlan) and taken once;
 //! [`NumericFactor::refactorize`] allocates nothing.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod assemble;
 mod control;

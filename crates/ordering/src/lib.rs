@@ -2,6 +2,7 @@
 //!
 //! [`order`] runs any [`Method`] on a [`Pattern`](tamarack_sparse::Pattern). Values never matter,
 //! and the result depends on nothing but the pattern and the options.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod error;
 mod graph;

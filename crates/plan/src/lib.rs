@@ -4,6 +4,7 @@
 //! comes a [`FactorPlan`]: bytes, flops and predicted seconds, the subtrees that threads take as
 //! whole tasks, and the place of every panel and update matrix. Nothing numerical, no device and no
 //! file is seen here, and the same input gives the same plan.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod cost;
 mod cut;

@@ -2,7 +2,7 @@
 //!
 //! [`Substitution`] is the plan of the solves, made from the structure alone; [`solve`] runs it on a
 //! factor. Everything gives the same bits for every number of threads.
-
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 // `!(a < b)` is meant: NaN must count as the worse.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 

@@ -6,6 +6,7 @@
 //!
 //! Two numberings of the unknowns exist, and the types [`UserIdx`] and [`ElimIdx`] keep them apart:
 //! the *user order* of the input and the *elimination order* after the fill-reducing permutation.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod index;
 mod pattern;

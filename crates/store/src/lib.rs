@@ -2,6 +2,7 @@
 //!
 //! In core there is one kind of place, the [`Arena`]: a block of numbers taken from the operating
 //! system once, with huge pages where they are offered, and handed out by offset as the plan says.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod arena;
 mod freed;

@@ -9,6 +9,7 @@
 //! Counts, merging and structures are found for disjoint subtrees (`parts`) at the same time, the elimination tree for
 //! ranges of rows, on the threads of the rayon pool that the caller is in; the result is the same for any number
 //! of threads.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod aggregates;
 mod amalgamate;

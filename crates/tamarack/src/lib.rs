@@ -29,6 +29,7 @@
 //! Matrices come from arrays ([`SymmetricCsc::lower`]), from entries in any order ([`Triplets`]),
 //! from files ([`io`]) or from the generator of model problems ([`models`]). Everything that can go
 //! wrong is an [`Error`]; nothing a caller passes makes the library panic, unless a method says so.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod analysis;
 mod both;
