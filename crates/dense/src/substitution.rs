@@ -119,31 +119,42 @@ impl<'a, T: Real> PanelRef<'a, T> {
         unsafe { self.run(w, stride, Piece::Backward(0..l.blocks(), l.rows)) }
     }
 
-    /// Subtracts from rows `columns` of w, pivots of block column `b`, the products of those columns
-    /// of L, below the diagonal block, with w.
+    /// Backward substitution with the whole front in the sums of [`backward_far`](Self::backward_far)
+    /// and [`backward_near`](Self::backward_near), all columns of which it goes through once.
     ///
     /// # Safety
-    /// `w` is valid for the front's rows; no one writes to those below the block column, and no one
-    /// else uses the rows `columns` meanwhile. Disjoint ranges may run at the same time.
-    pub unsafe fn backward_columns(
-        &self,
-        b: usize,
-        columns: Range<usize>,
-        w: *mut T,
-        stride: usize,
-    ) {
+    /// As [`forward`](Self::forward).
+    pub unsafe fn backward_in_two(&self, w: *mut T, stride: usize) {
         // SAFETY: the caller's contract.
-        unsafe { self.run(w, stride, Piece::Columns(b, columns)) }
+        unsafe { self.run(w, stride, Piece::InTwo) }
     }
 
-    /// `x ← L⁻ᵀ x` in the rows of block column `b`.
+    /// Where the rows begin that are far from block column `b`: behind those of the block column
+    /// after it, as long as there are pivots.
+    #[inline(always)]
+    fn far(&self, b: usize) -> usize {
+        self.layout.cols.min((b + 2) * self.layout.block)
+    }
+
+    /// Subtracts from rows `columns` of w, pivots of block column `b`, the products of those columns
+    /// of L with w in the rows below the block column after `b`: what does not wait for that one.
     ///
     /// # Safety
-    /// As [`forward_diagonal`](Self::forward_diagonal).
-    pub unsafe fn backward_diagonal(&self, b: usize, w: *mut T, stride: usize) {
-        let end = b * self.layout.block + self.layout.width(b);
+    /// `w` is valid for the front's rows; no one writes to those far rows, and no one
+    /// else uses the rows `columns` meanwhile. Disjoint ranges may run at the same time.
+    pub unsafe fn backward_far(&self, b: usize, columns: Range<usize>, w: *mut T, stride: usize) {
         // SAFETY: the caller's contract.
-        unsafe { self.run(w, stride, Piece::Backward(b..b + 1, end)) }
+        unsafe { self.run(w, stride, Piece::Far(b, columns)) }
+    }
+
+    /// The rest of backward substitution in the rows of block column `b`: products with the block column
+    /// after it, then its diagonal block.
+    ///
+    /// # Safety
+    /// `w` is valid for the front's rows, and nothing else uses those of the two block columns.
+    pub unsafe fn backward_near(&self, b: usize, w: *mut T, stride: usize) {
+        // SAFETY: the caller's contract.
+        unsafe { self.run(w, stride, Piece::Backward(b..b + 1, self.far(b))) }
     }
 
     unsafe fn run(&self, w: *mut T, stride: usize, piece: Piece) {
@@ -168,7 +179,9 @@ enum Piece {
     Forward(Range<usize>, usize),
     Rows(usize, Range<usize>),
     Backward(Range<usize>, usize),
-    Columns(usize, Range<usize>),
+    /// All block columns, far and near rows apart.
+    InTwo,
+    Far(usize, Range<usize>),
 }
 
 unsafe fn run<S: Simd>(panel: PanelRef<'_, S::T>, w: *mut S::T, stride: usize, piece: Piece) {
@@ -245,11 +258,34 @@ impl<S: Simd> Op for One<'_, S> {
                         }
                     }
                 }
-                Piece::Columns(b, columns) => {
-                    let row = columns_of(&l, b).end;
+                Piece::InTwo => {
+                    for b in (0..l.blocks()).rev() {
+                        let far = panel.far(b);
+                        for (j, n) in pieces(columns_of(&l, b), STEP).rev() {
+                            let near = vector::dots::<S>(
+                                far - j - n,
+                                n,
+                                panel.at(b, j + n, j),
+                                w.add(j + n),
+                            );
+                            let below = panel.at(b, far, j);
+                            vector::subtract_transposed::<S>(
+                                l.rows - far,
+                                n,
+                                below,
+                                w.add(far),
+                                w.add(j),
+                            );
+                            vector::subtract_sums(n, &near, w.add(j));
+                            vector::solve_transposed::<S>(n, panel.at(b, j, j), w.add(j));
+                        }
+                    }
+                }
+                Piece::Far(b, columns) => {
+                    let far = panel.far(b);
                     for (j, n) in pieces(columns, STEP).rev() {
-                        let (a, m) = (panel.at(b, row, j), l.rows - row);
-                        vector::subtract_transposed::<S>(m, n, a, w.add(row), w.add(j));
+                        let (a, m) = (panel.at(b, far, j), l.rows - far);
+                        vector::subtract_transposed::<S>(m, n, a, w.add(far), w.add(j));
                     }
                 }
             }
@@ -332,10 +368,19 @@ impl<S: Simd, const V: usize> Op for Several<'_, S, V> {
                         }
                     }
                 }
-                Piece::Columns(b, columns) => {
-                    let row = columns_of(&l, b).end;
+                Piece::InTwo => {
+                    for b in (0..l.blocks()).rev() {
+                        let far = panel.far(b);
+                        for (j, n) in pieces(columns_of(&l, b), STEP).rev() {
+                            self.subtract_transposed(b, far..l.rows, (j, n));
+                            self.subtract_transposed(b, j + n..far, (j, n));
+                            vectors::solve::<S, V>(n, panel.at(b, j, j), self.row(j), true);
+                        }
+                    }
+                }
+                Piece::Far(b, columns) => {
                     for columns in pieces(columns, STEP) {
-                        self.subtract_transposed(b, row..l.rows, columns);
+                        self.subtract_transposed(b, panel.far(b)..l.rows, columns);
                     }
                 }
             }

@@ -1,22 +1,34 @@
 //! Kernels of substitution with one right-hand side: a vector is updated by a few columns of L.
 //!
-//! While a group of columns is worked on, the group after it is asked for (on the way back, the group
+//! While a group of short columns is worked on, the group after it is asked for (on the way back, the group
 //! before it): it lies next in memory, but the processor notices columns of a few hundred rows only
-//! when they are half done. Measured: 10.2 GB/s of L become 11.1 with 200 and with 600 rows.
+//! when they are half done. Long columns it reads ahead itself, into the second cache, and faster: what is asked for
+//! passes the few misses that the first cache can have at a time, on a Zen 5 18 GB/s of 34 (run `solve-4`).
 
 #![allow(clippy::needless_range_loop)] // indices over register arrays, unrolled
 
 use crate::Real;
 use crate::simd::Simd;
 
-/// Rows up to which the next group of columns is asked for: 8 columns of more are noticed in time,
-/// and would push each other out of the first cache.
-const AHEAD_ROWS: usize = 2048;
+/// Rows up to which the next group of columns is asked for. Measured: with 512 and 2048 large fronts take
+/// 3 to 5 % longer on two threads, with none fronts of a few hundred rows 5 % on one.
+const AHEAD_ROWS: usize = 256;
 
-/// Distance to what is asked for: `N` columns, or none.
-#[inline(always)]
-fn ahead<const N: usize>(m: usize, ldl: usize) -> usize {
-    if m <= AHEAD_ROWS { N * ldl } else { 0 }
+/// Calls a function for a number of columns, 1 to 8, and whether to ask for what comes next.
+macro_rules! for_columns {
+    ($n:expr, $ahead:expr, $f:ident($($arg:expr),*)) => {
+        match $n {
+            1 => $f::<S, 1, false>($($arg),*),
+            2 => $f::<S, 2, false>($($arg),*),
+            3 => $f::<S, 3, false>($($arg),*),
+            4 => $f::<S, 4, false>($($arg),*),
+            5 => $f::<S, 5, false>($($arg),*),
+            6 => $f::<S, 6, false>($($arg),*),
+            7 => $f::<S, 7, false>($($arg),*),
+            _ if $ahead => $f::<S, 8, true>($($arg),*),
+            _ => $f::<S, 8, false>($($arg),*),
+        }
+    };
 }
 
 /// `y ← y − L·x` for `N` columns of L with `m` rows.
@@ -25,7 +37,7 @@ fn ahead<const N: usize>(m: usize, ldl: usize) -> usize {
 /// L is valid for `m × N`, x for `N`, y for `m` numbers, and y overlaps neither; inlined into code
 /// compiled for the instruction set.
 #[inline(always)]
-unsafe fn gemv<S: Simd, const N: usize>(
+unsafe fn gemv<S: Simd, const N: usize, const AHEAD: bool>(
     m: usize,
     (l, ldl): (*const S::T, usize),
     x: *const S::T,
@@ -37,13 +49,15 @@ unsafe fn gemv<S: Simd, const N: usize>(
         for j in 0..N {
             xs[j] = S::splat(*x.add(j));
         }
-        let ahead = ahead::<N>(m, ldl);
         let mut i = 0;
         while i + S::LANES <= m {
             let mut v = S::load(y.add(i));
             for j in 0..N {
-                S::prefetch(l.wrapping_add(i + j * ldl + ahead));
-                v = S::fnma(S::load(l.add(i + j * ldl)), xs[j], v);
+                let at = l.wrapping_add(i + j * ldl);
+                if AHEAD {
+                    S::prefetch(at.wrapping_add(N * ldl));
+                }
+                v = S::fnma(S::load(at), xs[j], v);
             }
             S::store(y.add(i), v);
             i += S::LANES;
@@ -72,41 +86,31 @@ pub(crate) unsafe fn subtract<S: Simd>(
     y: *mut S::T,
 ) {
     // SAFETY: the caller's contract.
-    unsafe {
-        match n {
-            1 => gemv::<S, 1>(m, l, x, y),
-            2 => gemv::<S, 2>(m, l, x, y),
-            3 => gemv::<S, 3>(m, l, x, y),
-            4 => gemv::<S, 4>(m, l, x, y),
-            5 => gemv::<S, 5>(m, l, x, y),
-            6 => gemv::<S, 6>(m, l, x, y),
-            7 => gemv::<S, 7>(m, l, x, y),
-            _ => gemv::<S, 8>(m, l, x, y),
-        }
-    }
+    unsafe { for_columns!(n, m <= AHEAD_ROWS, gemv(m, l, x, y)) }
 }
 
-/// `x ← x − Lᵀ·y` for `N` columns of L with `m` rows.
+/// `Lᵀ·y` for `N` columns of L with `m` rows.
 ///
 /// # Safety
-/// As [`gemv`], with x written and y read.
+/// As [`gemv`], with y read.
 #[inline(always)]
-unsafe fn dots<S: Simd, const N: usize>(
+unsafe fn columns<S: Simd, const N: usize, const AHEAD: bool>(
     m: usize,
     (l, ldl): (*const S::T, usize),
     y: *const S::T,
-    x: *mut S::T,
-) {
+) -> [S::T; 8] {
     // SAFETY: the caller's contract.
     unsafe {
         let mut acc = [S::zero(); N];
-        let ahead = ahead::<N>(m, ldl);
         let mut i = 0;
         while i + S::LANES <= m {
             let v = S::load(y.add(i));
             for j in 0..N {
-                S::prefetch(l.wrapping_add(i + j * ldl).wrapping_sub(ahead));
-                acc[j] = S::fma(S::load(l.add(i + j * ldl)), v, acc[j]);
+                let at = l.wrapping_add(i + j * ldl);
+                if AHEAD {
+                    S::prefetch(at.wrapping_sub(N * ldl));
+                }
+                acc[j] = S::fma(S::load(at), v, acc[j]);
             }
             i += S::LANES;
         }
@@ -117,16 +121,45 @@ unsafe fn dots<S: Simd, const N: usize>(
                 acc[j] = S::fma(S::load_mask(l.add(i + j * ldl), mask), v, acc[j]);
             }
         }
+        let mut sums = [S::T::ZERO; 8];
         for j in 0..N {
-            *x.add(j) = *x.add(j) - S::sum(acc[j]);
+            sums[j] = S::sum(acc[j]);
         }
+        sums
     }
 }
 
-/// [`dots`] for `n` columns, 1 to 8.
+/// [`columns`] for `n` columns, 1 to 8; the sums behind are zero.
 ///
 /// # Safety
 /// As there.
+#[inline(always)]
+pub(crate) unsafe fn dots<S: Simd>(
+    m: usize,
+    n: usize,
+    l: (*const S::T, usize),
+    y: *const S::T,
+) -> [S::T; 8] {
+    // SAFETY: the caller's contract.
+    unsafe { for_columns!(n, m <= AHEAD_ROWS, columns(m, l, y)) }
+}
+
+/// `x ← x − s` for `n` numbers.
+///
+/// # Safety
+/// x is valid for `n` numbers, 1 to 8.
+#[inline(always)]
+pub(crate) unsafe fn subtract_sums<T: Real>(n: usize, sums: &[T; 8], x: *mut T) {
+    for j in 0..n {
+        // SAFETY: the caller's contract.
+        unsafe { *x.add(j) = *x.add(j) - sums[j] };
+    }
+}
+
+/// `x ← x − Lᵀ·y` for `n` columns, 1 to 8.
+///
+/// # Safety
+/// As [`dots`], with x written.
 #[inline(always)]
 pub(crate) unsafe fn subtract_transposed<S: Simd>(
     m: usize,
@@ -137,16 +170,8 @@ pub(crate) unsafe fn subtract_transposed<S: Simd>(
 ) {
     // SAFETY: the caller's contract.
     unsafe {
-        match n {
-            1 => dots::<S, 1>(m, l, y, x),
-            2 => dots::<S, 2>(m, l, y, x),
-            3 => dots::<S, 3>(m, l, y, x),
-            4 => dots::<S, 4>(m, l, y, x),
-            5 => dots::<S, 5>(m, l, y, x),
-            6 => dots::<S, 6>(m, l, y, x),
-            7 => dots::<S, 7>(m, l, y, x),
-            _ => dots::<S, 8>(m, l, y, x),
-        }
+        let sums = dots::<S>(m, n, l, y);
+        subtract_sums(n, &sums, x);
     }
 }
 

@@ -19,6 +19,7 @@ mod rows;
 mod solver;
 mod substitution;
 mod tiles;
+mod top;
 mod walk;
 mod workspace;
 

@@ -20,12 +20,6 @@ use crate::rows;
 use crate::walk::{Downward, Upward};
 use crate::workspace::{Members, SolveWorkspace};
 
-/// Entries of a block column that are worth a task: below, a second thread does not pay.
-const TASK_ENTRIES: usize = 1 << 14;
-
-/// Columns whose inner products are one task: the columns that a kernel takes together.
-const TASK_COLUMNS: usize = 8;
-
 /// Rows that are brought into elimination order, or back, by one task.
 const COPY_ROWS: usize = 1 << 14;
 
@@ -80,7 +74,8 @@ pub(crate) struct Sweep<'a, T> {
     /// Accumulators, rows likewise.
     outer: *mut T,
     nrhs: usize,
-    stride: usize,
+    /// Distance of rows.
+    pub stride: usize,
     isa: Isa,
 }
 
@@ -107,7 +102,7 @@ impl<'a, T: Value> Sweep<'a, T> {
         }
     }
 
-    fn team(&self) -> &Team {
+    pub fn team(&self) -> &Team {
         self.factor.team()
     }
 
@@ -356,33 +351,12 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// No task is running.
     unsafe fn forward_top(&self, s: usize) {
         let panel = self.panel(s);
-        let layout = panel.layout();
         // SAFETY: member 0 is the caller, and no loop is running; its space holds the largest front.
         let w = Shared(unsafe { self.members.front(0) });
         // SAFETY: as above.
         unsafe { self.begin_forward(s, w.at(0)) };
-        if self.team().size() == 1 {
-            // The same sums, and the panel is read from end to end, once.
-            // SAFETY: as above.
-            unsafe { panel.forward(w.at(0), self.stride) };
-            // SAFETY: as above.
-            return unsafe { self.end_forward(s, w.at(0)) };
-        }
-        for b in 0..layout.blocks() {
-            // SAFETY: no loop is running.
-            unsafe { panel.forward_diagonal(b, w.at(0), self.stride) };
-            let below = b * layout.block + layout.width(b)..layout.rows;
-            let tasks = self.tasks(layout.width(b) * below.len());
-            let tile = below.len().div_ceil(tasks.max(1)).next_multiple_of(8);
-            let share = Span::new(Activity::Share);
-            self.team()
-                .for_each_as(share, below.len().div_ceil(tile.max(1)), |t, _| {
-                    let from = below.start + t * tile;
-                    let rows = from..below.end.min(from + tile);
-                    // SAFETY: tiles are disjoint; the pivots of this block are final.
-                    unsafe { panel.forward_rows(b, rows, w.at(0), self.stride) };
-                });
-        }
+        // SAFETY: as above.
+        unsafe { self.forward_blocks(panel, w) };
         // SAFETY: no loop is running.
         unsafe { self.end_forward(s, w.at(0)) };
     }
@@ -399,11 +373,6 @@ impl<'a, T: Value> Sweep<'a, T> {
                 .copy_from_nonoverlapping(w, pivots);
             rows::scatter_add(self.x, self.symbolic.rows(s), w.add(pivots), self.stride);
         }
-    }
-
-    /// Number of tasks for work on so many entries of L: a few for each thread, none too small.
-    fn tasks(&self, entries: usize) -> usize {
-        (entries / TASK_ENTRIES).clamp(1, 4 * self.team().size())
     }
 
     /// A front's rows together: pivots and what was found above.
@@ -445,27 +414,12 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// No task is running.
     unsafe fn backward_top(&self, s: usize) {
         let panel = self.panel(s);
-        let layout = panel.layout();
         // SAFETY: no loop is running.
         let w = Shared(unsafe { self.members.front(0) });
         // SAFETY: the space holds the largest front.
         let npiv = unsafe { self.begin_backward(s, w.at(0)) };
-        for b in (0..layout.blocks()).rev() {
-            let columns = b * layout.block..b * layout.block + layout.width(b);
-            let below = layout.rows - columns.end;
-            let tasks = self.tasks(columns.len() * below);
-            let part = columns.len().div_ceil(tasks).next_multiple_of(TASK_COLUMNS);
-            let parts = columns.len().div_ceil(part);
-            self.team()
-                .for_each_as(Span::new(Activity::Share), parts, |t, _| {
-                    let from = columns.start + t * part;
-                    let mine = from..columns.end.min(from + part);
-                    // SAFETY: parts are disjoint, and the rows below are final.
-                    unsafe { panel.backward_columns(b, mine, w.at(0), self.stride) };
-                });
-            // SAFETY: no loop is running.
-            unsafe { panel.backward_diagonal(b, w.at(0), self.stride) };
-        }
+        // SAFETY: as above.
+        unsafe { self.backward_blocks(panel, w) };
         // SAFETY: as above.
         unsafe {
             self.row(self.symbolic.columns(s).start)

@@ -237,18 +237,26 @@ impl Team {
             return profiler.took(0, span, began);
         }
         let next = AtomicUsize::new(0);
-        self.run(&|member| {
-            let began = Instant::now();
+        self.run_as(span, &|member| {
             let mut came = false;
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 if i >= count {
-                    break;
+                    return came;
                 }
                 came = true;
                 body(i, member);
             }
-            if came {
+        });
+    }
+
+    /// [`run`](Self::run) with the share of each member booked that says it had one.
+    pub fn run_as(&self, span: Span, work: &(dyn Fn(usize) -> bool + Sync)) {
+        self.run(&|member| {
+            let began = self.profiler().map(|profiler| (profiler, Instant::now()));
+            if work(member)
+                && let Some((profiler, began)) = began
+            {
                 profiler.took(member, span, began);
             }
         });
