@@ -1,5 +1,6 @@
 //! The adjacency graph of a symmetric matrix: both triangles, without the diagonal.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
@@ -10,8 +11,11 @@ use crate::error::{OrderingError, refill};
 /// Patterns of so many entries are worth several threads.
 const LARGE: usize = 50_000;
 
-/// Columns that one thread takes at a time.
+/// Vertices whose lists one thread lays out at a time.
 const CHUNK: usize = 1024;
+
+/// Ranges of columns at most: each has a counter for every row it may reach.
+const RANGES: usize = 16;
 
 /// An undirected graph without loops, in compressed adjacency lists.
 ///
@@ -63,18 +67,18 @@ impl Default for Graph {
 }
 
 impl Graph {
-    /// Graph of a pattern; vertices in user order. Time and memory linear in its entries; with several
-    /// threads, which read columns at the same time, lists are sorted afterwards.
+    /// Graph of a pattern; vertices in user order. Time and memory linear in its entries.
     pub fn from_pattern(pattern: &Pattern) -> Result<Self, OrderingError> {
         Self::from_lower(Lower::of(pattern))
     }
 
     /// The same for a lower triangle.
     pub(crate) fn from_lower(lower: Lower<'_>) -> Result<Self, OrderingError> {
-        if rayon::current_num_threads() > 1 && lower.row_idx.len() >= LARGE {
-            Self::in_parallel(lower)
-        } else {
-            Self::in_order(lower)
+        match rayon::current_num_threads() {
+            threads if threads > 1 && lower.row_idx.len() >= LARGE => {
+                Self::in_ranges(lower, threads.min(RANGES))
+            }
+            _ => Self::in_order(lower),
         }
     }
 
@@ -109,54 +113,46 @@ impl Graph {
         Ok(Self { offsets, adjacency })
     }
 
-    /// By all threads: a row's neighbors before it come in any order and are sorted.
-    fn in_parallel(pattern: Lower<'_>) -> Result<Self, OrderingError> {
-        let n = pattern.n();
-        let before = atomic_counters(n)?;
-        let columns = (0..n).into_par_iter().with_min_len(CHUNK);
-        columns.for_each(|j| {
-            for &i in &pattern.rows(j)[1..] {
-                before[i as usize].fetch_add(1, Relaxed);
-            }
-        });
+    /// By several threads: each counts, then writes, what a range of columns gives to their rows. Ranges have their turn one after the
+    /// other in every list, so that lists are sorted.
+    fn in_ranges(lower: Lower<'_>, ranges: usize) -> Result<Self, OrderingError> {
+        let n = lower.n();
+        let given = ranges_of(lower, ranges).into_par_iter();
+        let given: Vec<Given> = given
+            .map(|columns| Given::count(lower, columns))
+            .collect::<Result<_, _>>()?;
         let mut offsets = Vec::new();
         refill(&mut offsets, n + 1, 0u64)?;
-        for j in 0..n {
-            // What was counted becomes what is still to come.
-            let own = pattern.rows(j).len() as u64 - 1;
-            offsets[j + 1] = offsets[j] + u64::from(before[j].load(Relaxed)) + own;
+        let vertices = offsets[1..].par_chunks_mut(CHUNK).enumerate();
+        vertices.for_each(|(k, lens)| {
+            for (v, len) in (k * CHUNK..).zip(lens) {
+                let mut before = 0;
+                for of in given.iter().filter_map(|g| g.of(v)) {
+                    let count = of.load(Relaxed);
+                    of.store(before, Relaxed);
+                    before += count;
+                }
+                *len = u64::from(before) + lower.rows(v).len() as u64 - 1;
+            }
+        });
+        for i in 0..n {
+            offsets[i + 1] += offsets[i];
         }
         let adjacency = atomic_counters(offsets[n] as usize)?;
-        let columns = (0..n).into_par_iter().with_min_len(CHUNK);
-        columns.for_each(|j| {
-            let below = &pattern.rows(j)[1..];
-            for &i in below {
-                let at = offsets[i as usize] + u64::from(before[i as usize].fetch_sub(1, Relaxed));
-                adjacency[at as usize - 1].store(j as u32, Relaxed);
-            }
-            let from = offsets[j + 1] as usize - below.len();
-            for (slot, &i) in adjacency[from..].iter().zip(below) {
-                slot.store(i, Relaxed);
-            }
-        });
-        let mut adjacency: Vec<u32> = adjacency.into_iter().map(AtomicU32::into_inner).collect();
-        let mut rest = &mut adjacency[..];
-        let mut blocks = Vec::new();
-        for from in (0..n).step_by(CHUNK) {
-            let to = n.min(from + CHUNK);
-            let len = (offsets[to] - offsets[from]) as usize;
-            let (block, after) = std::mem::take(&mut rest).split_at_mut(len);
-            blocks.push((from..to, block));
-            rest = after;
-        }
-        blocks.into_par_iter().for_each(|(vertices, block)| {
-            let start = offsets[vertices.start];
-            for v in vertices {
-                let from = (offsets[v] - start) as usize;
-                let to = (offsets[v + 1] - start) as usize + 1 - pattern.rows(v).len();
-                block[from..to].sort_unstable();
+        given.into_par_iter().for_each(|given| {
+            for j in given.columns.clone() {
+                let below = &lower.rows(j)[1..];
+                for &i in below {
+                    let at = offsets[i as usize] + u64::from(given.next(i as usize));
+                    adjacency[at as usize].store(j as u32, Relaxed);
+                }
+                let from = offsets[j + 1] as usize - below.len();
+                for (slot, &i) in adjacency[from..].iter().zip(below) {
+                    slot.store(i, Relaxed);
+                }
             }
         });
+        let adjacency = adjacency.into_iter().map(AtomicU32::into_inner).collect();
         Ok(Self { offsets, adjacency })
     }
 
@@ -185,6 +181,59 @@ impl Graph {
     pub fn degree(&self, v: u32) -> usize {
         self.neighbors(v).len()
     }
+}
+
+/// What a range of columns gives to its rows. One thread at a time counts; then all lay out the lists.
+struct Given {
+    columns: Range<usize>,
+    /// For every row from the first of `columns` to the last that one of them has: how many of them do, then where in the row's list
+    /// the next one goes.
+    counts: Vec<AtomicU32>,
+}
+
+impl Given {
+    fn count(lower: Lower<'_>, columns: Range<usize>) -> Result<Self, OrderingError> {
+        let last = columns.clone().filter_map(|j| lower.rows(j).last());
+        let end = last.max().map_or(columns.end, |&last| last as usize + 1);
+        let given = Self {
+            counts: atomic_counters(end - columns.start)?,
+            columns,
+        };
+        for j in given.columns.clone() {
+            for &i in &lower.rows(j)[1..] {
+                given.next(i as usize);
+            }
+        }
+        Ok(given)
+    }
+
+    /// The number of row `i`, if there may be one.
+    #[inline]
+    fn of(&self, i: usize) -> Option<&AtomicU32> {
+        self.counts.get(i.wrapping_sub(self.columns.start))
+    }
+
+    /// The number of row `i`, which becomes one more.
+    #[inline]
+    fn next(&self, i: usize) -> u32 {
+        let count = &self.counts[i - self.columns.start];
+        let before = count.load(Relaxed);
+        count.store(before + 1, Relaxed);
+        before
+    }
+}
+
+/// The columns in so many ranges with about as many entries each.
+fn ranges_of(lower: Lower<'_>, ranges: usize) -> Vec<Range<usize>> {
+    let (n, entries) = (lower.n(), lower.row_idx.len());
+    let cut = |k: usize| match k {
+        0 => 0,
+        k if k == ranges => n,
+        k => (lower.col_ptr).partition_point(|&p| p < (entries * k / ranges) as u64),
+    };
+    (0..ranges)
+        .map(|k| cut(k).min(n)..cut(k + 1).min(n))
+        .collect()
 }
 
 /// Zeros that threads count and write in.
@@ -218,11 +267,11 @@ mod tests {
         let p = Pattern::lower(n as usize, &ptr, &rows).unwrap();
         let one = Graph::in_order(Lower::of(&p)).unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build();
-        let many = pool
-            .unwrap()
-            .install(|| Graph::in_parallel(Lower::of(&p)))
-            .unwrap();
-        assert!(one == many);
+        let pool = pool.unwrap();
+        for ranges in [1, 2, 5, RANGES] {
+            let many = pool.install(|| Graph::in_ranges(Lower::of(&p), ranges));
+            assert!(one == many.unwrap(), "{ranges} ranges");
+        }
     }
 
     #[test]
