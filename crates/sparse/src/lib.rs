@@ -11,6 +11,7 @@
 mod index;
 mod pattern;
 mod permutation;
+mod runs;
 mod scalar;
 mod symmetric;
 mod triplets;
@@ -22,6 +23,7 @@ pub mod models;
 pub use index::{ElimIdx, IndexLike, UserIdx};
 pub use pattern::{Pattern, StructureError};
 pub use permutation::{Permutation, PermutationError};
+pub use runs::Runs;
 pub use scalar::Scalar;
 pub use symmetric::SymmetricCsc;
 pub use triplets::{Duplicates, TripletError, Triplets};

@@ -1,6 +1,6 @@
 //! The analysis, step by step.
 
-use tamarack_sparse::{Pattern, Permutation};
+use tamarack_sparse::{Pattern, Permutation, Runs};
 
 use crate::amalgamate::{Merged, trapezoid};
 use crate::assembly::Assembly;
@@ -43,13 +43,26 @@ impl<'a> SymbolicDraft<'a> {
         ordering: &'a Permutation,
         options: &SymbolicOptions,
     ) -> Result<Self, SymbolicError> {
+        Self::with_runs(pattern, Runs::find(pattern).as_ref(), ordering, options)
+    }
+
+    /// The same where the runs of twins of the pattern are known, as [`Runs::find`] says: an ordering may have gone by them.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_runs(
+        pattern: &'a Pattern,
+        runs: Option<&Runs>,
+        ordering: &'a Permutation,
+        options: &SymbolicOptions,
+    ) -> Result<Self, SymbolicError> {
         let n = pattern.n();
         if ordering.len() != n {
             let ordering = ordering.len();
             return Err(SymbolicError::OrderingLength { ordering, n });
         }
-        let nodes = Nodes::find(pattern, ordering);
-        let lower = LowerRows::new(pattern, &nodes);
+        let nodes = Nodes::find(pattern, runs, ordering);
+        let lower = LowerRows::new(pattern, runs, &nodes);
         let tree = Postordered::new(&elimination_tree(&lower), &nodes);
         let parts = Parts::new(&tree.parent, &tree.size, |s| u64::from(tree.size[s]));
         let counts = column_counts(&tree, &lower, &parts);

@@ -3,19 +3,16 @@
 //! The unknowns of a mesh node have the same neighbors, themselves included (Ashcraft 1995). Where such
 //! twins follow one another both in the user's order and in the elimination, they are consecutive columns of `L` with
 //! the same rows below: tree, counts and structures of the graph of nodes say everything, and
-//! with three unknowns a node it has a ninth of the edges. Nodes are looked for among
-//! neighbors in the user's order only, and so many of them: lists of rows are compared as they stand. Linear in `nnz(A)`, read at memory
-//! speed; patterns with few twins keep a node for each unknown.
+//! with three unknowns a node it has a ninth of the edges. Nodes are parts of the [`Runs`] of twins, whole ones after most orderings, which
+//! go by the same runs. Linear in `n`; patterns with few twins keep a node for each unknown.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
-use tamarack_sparse::{Pattern, Permutation};
+use tamarack_sparse::{Pattern, Permutation, Runs};
 
 use crate::entries::{LONGEST_COLUMN, MOST_UNKNOWNS};
 use crate::factor::NONE;
-use crate::memory::filled;
-use crate::threads::{CHUNK, chunks, map_all, slices};
+use crate::memory::{filled, with_room};
 
 /// Merging pays if at least one unknown in so many follows its twin.
 const WORTH: usize = 5;
@@ -53,43 +50,76 @@ impl Weights for &[u32] {
 
 /// The unknowns as nodes, ranked in the order of elimination.
 pub(crate) struct Nodes<'a> {
-    /// Rank of the node that each unknown begins, or `NONE`; user order, length n.
+    /// Rank of the node that begins with each unknown, or `NONE`, user order; by runs instead where all nodes are runs.
     pub rank: Cow<'a, [u32]>,
     /// First unknown of each node, by rank.
     pub first: Cow<'a, [u32]>,
     /// Unknowns of each node, by rank; empty if all have one.
     weight: Vec<u32>,
+    /// Whether nodes are the whole runs that they were found in.
+    pub are_runs: bool,
 }
 
 impl<'a> Nodes<'a> {
-    /// The nodes of a pattern that is eliminated in a given order.
-    pub fn find(pattern: &Pattern, ordering: &'a Permutation) -> Self {
-        let follows = twins(pattern, ordering.elim_of_user());
-        if follows.is_empty() {
-            return Self {
-                rank: Cow::Borrowed(ordering.elim_of_user()),
-                first: Cow::Borrowed(ordering.user_of_elim()),
-                weight: Vec::new(),
-            };
+    /// The nodes of a pattern with these runs of twins that is eliminated in a given order.
+    pub fn find(pattern: &Pattern, runs: Option<&Runs>, ordering: &'a Permutation) -> Self {
+        let found = runs.and_then(|runs| Self::in_runs(pattern, runs, ordering.user_of_elim()));
+        found.unwrap_or_else(|| Self {
+            rank: Cow::Borrowed(ordering.elim_of_user()),
+            first: Cow::Borrowed(ordering.user_of_elim()),
+            weight: Vec::new(),
+            are_runs: false,
+        })
+    }
+
+    /// Those of several unknowns, if there are many.
+    fn in_runs(pattern: &Pattern, runs: &Runs, order: &[u32]) -> Option<Self> {
+        let n = pattern.n();
+        let mut run_at = filled(n, NONE);
+        for (&user, run) in runs.first().iter().zip(0..runs.len() as u32) {
+            run_at[user as usize] = run;
         }
-        let mut rank = filled(pattern.n(), NONE);
-        let (mut first, mut weight) = (Vec::new(), Vec::<u32>::new());
-        for &user in ordering.user_of_elim() {
+        let (mut first, mut weight) = (with_room(runs.len()), with_room::<u32>(runs.len()));
+        let mut before = NONE;
+        for &user in order {
             match weight.last_mut() {
                 // Twins are eliminated one after the other: the node is the last one so far.
-                Some(last) if follows[user as usize] && *last < MOST_UNKNOWNS => *last += 1,
+                Some(last)
+                    if run_at[user as usize] == NONE
+                        && before.wrapping_add(1) == user
+                        && *last < MOST_UNKNOWNS
+                        && pattern.rows(before as usize).len() as u64 <= LONGEST_COLUMN =>
+                {
+                    *last += 1;
+                }
                 _ => {
-                    rank[user as usize] = first.len() as u32;
                     first.push(user);
                     weight.push(1);
                 }
             }
+            before = user;
         }
-        Self {
+        if (n - first.len()) * WORTH < n {
+            return None;
+        }
+        // A node lies in one run.
+        let are_runs = first.len() == runs.len();
+        let ranked = (0..).zip(&first);
+        let rank = if are_runs {
+            let mut rank = filled(runs.len(), NONE);
+            ranked.for_each(|(r, &user)| rank[run_at[user as usize] as usize] = r);
+            rank
+        } else {
+            run_at.fill(NONE);
+            ranked.for_each(|(r, &user)| run_at[user as usize] = r);
+            run_at
+        };
+        Some(Self {
             rank: Cow::Owned(rank),
             first: Cow::Owned(first),
             weight,
-        }
+            are_runs,
+        })
     }
 
     /// Number of nodes.
@@ -111,71 +141,6 @@ impl<'a> Nodes<'a> {
     #[inline]
     pub fn weight(&self, rank: usize) -> u32 {
         self.weight.get(rank).copied().unwrap_or(1)
-    }
-}
-
-/// For each unknown whether it belongs to the node of the one before; empty if too few do.
-fn twins(pattern: &Pattern, elim: &[u32]) -> Vec<bool> {
-    let n = pattern.n();
-    let (ptr, rows) = (pattern.col_ptr(), pattern.row_idx());
-    // Consecutive, and the same rows below: what the columns themselves say. Most differ in their lengths.
-    let same_rows = |j: usize| {
-        j > 0
-            && ptr[j + 1] + ptr[j - 1] + 1 == 2 * ptr[j]
-            && elim[j] == elim[j - 1] + 1
-            && ptr[j] - ptr[j - 1] <= LONGEST_COLUMN
-            && rows[ptr[j - 1] as usize + 1..ptr[j] as usize]
-                == rows[ptr[j] as usize..ptr[j + 1] as usize]
-    };
-    let mut follows = vec![false; n];
-    let blocks = slices(&mut follows, chunks(n, CHUNK).into_iter());
-    let blocks = blocks.into_iter().zip(chunks(n, CHUNK)).collect();
-    let found = map_all(blocks, |(block, columns): (&mut [bool], Range<usize>)| {
-        for (flag, j) in block.iter_mut().zip(columns) {
-            *flag = same_rows(j);
-        }
-        block.iter().filter(|&&flag| flag).count()
-    });
-    let found: usize = found.into_iter().sum();
-    if found * WORTH < n {
-        return Vec::new();
-    }
-    // A column further left that has one without the other parts them. Columns that follow have the rows of those
-    // before, which speak for them.
-    let parted = map_all(chunks(n, CHUNK), |columns| {
-        let mut parted = Vec::new();
-        for k in columns.filter(|&k| !follows[k]) {
-            part(pattern.rows(k), &follows, &mut parted);
-        }
-        parted
-    });
-    let mut left = found;
-    for j in parted.into_iter().flatten() {
-        left -= usize::from(std::mem::replace(&mut follows[j as usize], false));
-    }
-    if left * WORTH < n {
-        return Vec::new();
-    }
-    follows
-}
-
-/// Adds the unknowns that do not follow the ones before them, as one column has one of both only.
-fn part(rows: &[u32], follows: &[bool], parted: &mut Vec<u32>) {
-    let mut due = rows[0];
-    for &r in rows {
-        if r != due {
-            // `due` would follow the row before, or `r` the one that is missing before it.
-            if follows.get(due as usize) == Some(&true) {
-                parted.push(due);
-            }
-            if follows[r as usize] {
-                parted.push(r);
-            }
-        }
-        due = r + 1;
-    }
-    if follows.get(due as usize) == Some(&true) {
-        parted.push(due);
     }
 }
 
@@ -207,7 +172,8 @@ mod tests {
         for seed in 0..2000 {
             let mut random = Random(seed);
             let (a, order) = blocks(&mut random, 12);
-            let nodes = Nodes::find(&a, &order);
+            let runs = Runs::find(&a);
+            let nodes = Nodes::find(&a, runs.as_ref(), &order);
             let lists = neighborhoods(&a);
             let elim = order.elim_of_user();
             let follows =

@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-use tamarack_sparse::Pattern;
+use tamarack_sparse::{Pattern, Runs};
 
 use crate::factor::NONE;
 use crate::memory::zeroed;
@@ -32,8 +32,9 @@ pub(crate) struct LowerRows {
 }
 
 impl LowerRows {
-    /// Sorts the entries of `pattern` into rows of the permuted matrix.
-    pub fn new(pattern: &Pattern, nodes: &Nodes<'_>) -> Self {
+    /// Sorts the entries of `pattern` into rows of the permuted matrix; `runs` are those that the nodes were found in.
+    pub fn new(pattern: &Pattern, runs: Option<&Runs>, nodes: &Nodes<'_>) -> Self {
+        let edges = Edges::new(pattern, runs, nodes);
         let rows = match nodes.len() {
             // One thread has no use for blocks, and few rows may be blocks themselves.
             _ if rayon::current_num_threads() < 2 => 1,
@@ -42,11 +43,11 @@ impl LowerRows {
         };
         let shift = rows.next_power_of_two().trailing_zeros();
         if shift == 0 {
-            let (ptr, _, entries) = sorted_by_blocks(pattern, nodes, shift, nodes.len());
+            let (ptr, _, entries) = sorted_by_blocks(&edges, shift, nodes.len());
             return Self { ptr, entries };
         }
         let blocks = chunks(nodes.len(), 1 << shift);
-        let (ptr, row_of, mut entries) = sorted_by_blocks(pattern, nodes, shift, blocks.len());
+        let (ptr, row_of, mut entries) = sorted_by_blocks(&edges, shift, blocks.len());
         let mut row_ptr = zeroed(nodes.len() + 1);
         row_ptr[nodes.len()] = entries.len() as u64;
         let ranges = || ptr.windows(2).map(|w| w[0] as usize..w[1] as usize);
@@ -104,16 +105,16 @@ fn column(entry: u64) -> u32 {
 /// Sorts the edges between nodes by blocks of `1 << shift` rows, those of a block in the order of the user's
 /// columns: offsets of the blocks, rows unless they are the blocks, packed entries.
 fn sorted_by_blocks(
-    pattern: &Pattern,
-    nodes: &Nodes<'_>,
+    edges: &Edges<'_>,
     shift: u32,
     blocks: usize,
 ) -> (Vec<u64>, Vec<u32>, Vec<u64>) {
-    let chunk = if shift == 0 { pattern.n() } else { CHUNK };
-    let parts = chunks(pattern.n(), chunk.max(1));
+    let columns = edges.ptr.len() - 1;
+    let chunk = if shift == 0 { columns } else { CHUNK };
+    let parts = chunks(columns, chunk.max(1));
     let mut next = map_all(parts.clone(), |columns| {
         let mut counts = vec![0u64; blocks];
-        for_entries(pattern, nodes, columns, |row, _, _| {
+        edges.for_each(columns, |row, _, _| {
             counts[(row >> shift) as usize] += 1;
         });
         counts
@@ -132,7 +133,7 @@ fn sorted_by_blocks(
     let (to_entries, to_rows) = (shared_u64(&mut entries), shared_u32(&mut row_of));
     let tasks = parts.into_iter().zip(next).collect();
     map_all(tasks, |(columns, mut next): (Range<usize>, Vec<u64>)| {
-        for_entries(pattern, nodes, columns, |row, column, src| {
+        edges.for_each(columns, |row, column, src| {
             let slot = &mut next[(row >> shift) as usize];
             let entry = u64::from(column) << 32 | u64::from(src as u32);
             to_entries[*slot as usize].store(entry, Relaxed);
@@ -165,26 +166,60 @@ fn sort_block(rows: &[u32], first: u32, base: u64, starts: &mut [u64], entries: 
     }
 }
 
-/// Calls `work` with the row, the column (ranks) and the source of every edge between nodes that stands in some of the
-/// user's columns.
-fn for_entries(
-    pattern: &Pattern,
-    nodes: &Nodes<'_>,
-    columns: Range<usize>,
-    mut work: impl FnMut(u32, u32, u64),
-) {
-    let (ptr, rows, rank) = (pattern.col_ptr(), pattern.row_idx(), &nodes.rank[..]);
-    for j in columns {
-        let b = rank[j];
-        if b == NONE {
-            continue;
+/// The edges between nodes, by columns: those of the pattern, or of its runs where these are the nodes.
+struct Edges<'a> {
+    /// Offsets into `rows`.
+    ptr: &'a [u64],
+    /// Rows of each column, itself first.
+    rows: &'a [u32],
+    /// Rank of the node that each column and row begins, or `NONE`.
+    rank: &'a [u32],
+    /// Where the column of each run's first unknown begins in the user's values, and the runs.
+    runs: Option<(&'a [u64], &'a Runs)>,
+}
+
+impl<'a> Edges<'a> {
+    fn new(pattern: &'a Pattern, runs: Option<&'a Runs>, nodes: &'a Nodes<'_>) -> Self {
+        let rank = &nodes.rank[..];
+        match runs.filter(|_| nodes.are_runs) {
+            Some(runs) => Self {
+                ptr: runs.col_ptr(),
+                rows: runs.row_idx(),
+                rank,
+                runs: Some((pattern.col_ptr(), runs)),
+            },
+            None => Self {
+                ptr: pattern.col_ptr(),
+                rows: pattern.row_idx(),
+                rank,
+                runs: None,
+            },
         }
-        let below = ptr[j] + 1..ptr[j + 1];
-        let list = &rows[below.start as usize..below.end as usize];
-        for (src, &i) in below.zip(list) {
-            let a = rank[i as usize];
-            if a != NONE {
-                work(a.max(b), a.min(b), src);
+    }
+
+    /// Calls `work` with the row, the column (ranks) and the source of every edge that stands in some of the columns.
+    fn for_each(&self, columns: Range<usize>, mut work: impl FnMut(u32, u32, u64)) {
+        for j in columns {
+            let b = self.rank[j];
+            if b == NONE {
+                continue;
+            }
+            let below = self.ptr[j] + 1..self.ptr[j + 1];
+            let list = below.start as usize..below.end as usize;
+            let rows = &self.rows[list.clone()];
+            let mut edge = |src: u64, i: u32| {
+                let a = self.rank[i as usize];
+                if a != NONE {
+                    work(a.max(b), a.min(b), src);
+                }
+            };
+            if let Some((starts, runs)) = self.runs {
+                let start = starts[runs.first()[j] as usize];
+                let places = &runs.places()[list];
+                let edges = places.iter().zip(rows);
+                edges.for_each(|(&place, &i)| edge(start + u64::from(place), i));
+            } else {
+                below.zip(rows).for_each(|(src, &i)| edge(src, i));
             }
         }
     }
@@ -199,8 +234,13 @@ mod tests {
     fn rows_hold_every_edge_and_name_its_entry() {
         for seed in 0..300 {
             let (a, order) = blocks(&mut Random(seed), 30);
-            let nodes = Nodes::find(&a, &order);
-            let rows = LowerRows::new(&a, &nodes);
+            let runs = Runs::find(&a);
+            let nodes = Nodes::find(&a, runs.as_ref(), &order);
+            let rows = LowerRows::new(&a, runs.as_ref(), &nodes);
+            let mut rank = vec![NONE; a.n()];
+            for (&user, r) in nodes.first.iter().zip(0..) {
+                rank[user as usize] = r;
+            }
             assert_eq!(rows.len(), nodes.len());
             let mut seen = 0;
             for i in 0..nodes.len() {
@@ -212,7 +252,7 @@ mod tests {
                     before = Some(src);
                     let column = a.col_ptr().partition_point(|&p| p <= u64::from(src)) - 1;
                     let row = a.row_idx()[src as usize] as usize;
-                    let ends = [row, column].map(|u| nodes.rank[u]);
+                    let ends = [row, column].map(|u| rank[u]);
                     assert!(ends == [i as u32, j] || ends == [j, i as u32]);
                     assert!(j < i as u32);
                     seen += nodes.weight(i) * nodes.weight(j as usize);

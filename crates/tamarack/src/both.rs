@@ -42,6 +42,11 @@ impl<'a> Both<'a> {
         self.merged.get().filter(|_| self.has_twins)
     }
 
+    /// The graph without twins, if it has been made.
+    pub(crate) fn known(&self) -> Option<&MergedGraph> {
+        self.merged.get()
+    }
+
     /// The graph without twins. One thread asks for it.
     fn merged(&self) -> Result<&MergedGraph, OrderingError> {
         if let Some(graph) = self.merged.get() {

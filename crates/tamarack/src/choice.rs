@@ -46,10 +46,17 @@ impl Chosen {
             order_secs: 0.0,
         };
         match &options.ordering {
-            Ordering::Permutation(given) => search.finish(given, "given"),
+            Ordering::Permutation(given) => search.finish(given, None, "given"),
+            Ordering::Method(Method::NestedDissection(dissection)) => {
+                let graph = MergedGraph::new(pattern)?;
+                let permutation = graph.dissect(dissection, &AtomicBool::new(false))?;
+                search.order_secs = search.start.elapsed().as_secs_f64();
+                search.finish(&permutation, Some(&graph), ND)
+            }
             Ordering::Method(method) => {
-                let permutation = search.order(method)?;
-                search.finish(&permutation, method.name())
+                let permutation = order(pattern, method, &mut Workspace::new())?;
+                search.order_secs = search.start.elapsed().as_secs_f64();
+                search.finish(&permutation, None, method.name())
             }
             Ordering::Auto => search.auto(),
             Ordering::Best(budget) => search.best(*budget),
@@ -83,19 +90,20 @@ impl Search<'_> {
         }
     }
 
-    fn order(&mut self, method: &Method) -> Result<Permutation, Error> {
-        let start = Instant::now();
-        let permutation = order(self.pattern, method, &mut Workspace::new())?;
-        self.order_secs += start.elapsed().as_secs_f64();
-        Ok(permutation)
-    }
-
-    fn draft<'p>(&self, permutation: &'p Permutation) -> Result<SymbolicDraft<'p>, Error>
+    /// What an order leads to. Where its graph without twins is known they are not looked for again.
+    fn draft<'p>(
+        &self,
+        permutation: &'p Permutation,
+        graph: Option<&MergedGraph>,
+    ) -> Result<SymbolicDraft<'p>, Error>
     where
         Self: 'p,
     {
-        let options = &self.options.symbolic;
-        Ok(SymbolicDraft::new(self.pattern, permutation, options)?)
+        let (pattern, options) = (self.pattern, &self.options.symbolic);
+        Ok(match graph {
+            Some(graph) => SymbolicDraft::with_runs(pattern, graph.runs(), permutation, options)?,
+            None => SymbolicDraft::new(pattern, permutation, options)?,
+        })
     }
 
     fn predicted_secs(&self, draft: &SymbolicDraft<'_>) -> f64 {
@@ -103,8 +111,13 @@ impl Search<'_> {
         predicted_secs(draft.front_sizes(), &self.machine(), precision)
     }
 
-    fn finish(&self, permutation: &Permutation, name: &'static str) -> Result<Chosen, Error> {
-        self.finish_draft(self.draft(permutation)?, name)
+    fn finish(
+        &self,
+        permutation: &Permutation,
+        graph: Option<&MergedGraph>,
+        name: &'static str,
+    ) -> Result<Chosen, Error> {
+        self.finish_draft(self.draft(permutation, graph)?, name)
     }
 
     fn finish_draft(&self, draft: SymbolicDraft<'_>, name: &'static str) -> Result<Chosen, Error> {
@@ -135,7 +148,7 @@ impl Search<'_> {
             Degree::Dear { permutation, secs } => {
                 let nd = both.dissect(&never)?;
                 self.order_secs = self.start.elapsed().as_secs_f64();
-                self.better(&permutation, secs, &nd)
+                self.better(&permutation, secs, &nd, both.known())
             }
         }
     }
@@ -180,8 +193,8 @@ impl Search<'_> {
         };
         self.order_secs = self.start.elapsed().as_secs_f64();
         match degree {
-            None => self.finish(&found, ND),
-            Some((degree, secs)) => self.better(&degree, secs, &found),
+            None => self.finish(&found, both.known(), ND),
+            Some((degree, secs)) => self.better(&degree, secs, &found, both.known()),
         }
     }
 
@@ -199,13 +212,14 @@ impl Search<'_> {
         degree: &Permutation,
         secs: f64,
         dissection: &Permutation,
+        graph: Option<&MergedGraph>,
     ) -> Result<Chosen, Error> {
-        let draft = self.draft(dissection)?;
+        let draft = self.draft(dissection, graph)?;
         if self.predicted_secs(&draft) < secs {
             return self.finish_draft(draft, ND);
         }
         drop(draft);
-        self.finish(degree, AMD)
+        self.finish(degree, graph, AMD)
     }
 
     /// Orders by minimum degree, of the graph without twins where there are some, unless `stop` becomes true, and analyzes
@@ -226,7 +240,7 @@ impl Search<'_> {
             None => order_until(self.pattern, &method, &mut Workspace::new(), stop)?,
         };
         own.order_secs = own.start.elapsed().as_secs_f64();
-        let draft = own.draft(&permutation)?;
+        let draft = own.draft(&permutation, twins)?;
         let secs = own.predicted_secs(&draft);
         if shape.is_worth_dissecting(secs, &own.machine()) {
             drop(draft);
@@ -240,18 +254,20 @@ impl Search<'_> {
     /// after the other. At least one of each.
     fn best(&mut self, budget: Duration) -> Result<Chosen, Error> {
         let amd = Method::Amd(AmdOptions::default());
-        let mut best = self.order(&amd)?;
-        let mut name = amd.name();
-        let mut secs = self.predicted_secs(&self.draft(&best)?);
+        let mut best = order(self.pattern, &amd, &mut Workspace::new())?;
+        let graph = MergedGraph::new(self.pattern)?;
+        self.order_secs = self.start.elapsed().as_secs_f64();
+        let mut name = AMD;
+        let mut secs = self.predicted_secs(&self.draft(&best, Some(&graph))?);
         for seed in 0.. {
             let begun = self.start.elapsed();
             let mut dissection = NdOptions::default();
             dissection.seed = seed;
-            let nd = Method::NestedDissection(dissection);
-            let found = self.order(&nd)?;
-            let own = self.predicted_secs(&self.draft(&found)?);
+            let found = graph.dissect(&dissection, &AtomicBool::new(false))?;
+            self.order_secs += (self.start.elapsed() - begun).as_secs_f64();
+            let own = self.predicted_secs(&self.draft(&found, Some(&graph))?);
             if own < secs {
-                (best, secs, name) = (found, own, nd.name());
+                (best, secs, name) = (found, own, ND);
             }
             // Another one takes as long as this one did.
             let now = self.start.elapsed();
@@ -259,7 +275,7 @@ impl Search<'_> {
                 break;
             }
         }
-        self.finish(&best, name)
+        self.finish(&best, Some(&graph), name)
     }
 }
 

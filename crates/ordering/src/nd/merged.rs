@@ -2,14 +2,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use tamarack_sparse::{Pattern, Permutation};
+use tamarack_sparse::{Pattern, Permutation, Runs};
 
 use crate::error::OrderingError;
-use crate::graph::Graph;
+use crate::graph::{Graph, Lower};
 use crate::mindeg::AmdOptions;
 use crate::nd::compress::{Compressed, compress};
 use crate::nd::planes::Points;
-use crate::nd::runs::Runs;
 use crate::nd::{By, Dissection, NdOptions};
 
 /// The adjacency graph of a symmetric matrix in which unknowns with the same neighbors, themselves included, are one vertex
@@ -29,9 +28,12 @@ impl MergedGraph {
     /// # Errors
     /// [`OrderingError::OutOfMemory`].
     pub fn new(pattern: &Pattern) -> Result<Self, OrderingError> {
-        let runs = Runs::find(pattern)?;
+        let runs = Runs::find(pattern);
         let (graph, weights) = match &runs {
-            Some(runs) => (Graph::from_lower(runs.lower())?, runs.weights()),
+            Some(runs) => {
+                let weights = (0..runs.len()).map(|r| runs.unknowns(r).len() as u32);
+                (Graph::from_lower(Lower::of_runs(runs))?, weights.collect())
+            }
             None => (Graph::from_pattern(pattern)?, vec![1; pattern.n()]),
         };
         let dense_limit = AmdOptions::default().dense_limit(pattern.n());
@@ -40,6 +42,11 @@ impl MergedGraph {
             compressed: compress(graph, weights, u64::from(dense_limit)),
             runs,
         })
+    }
+
+    /// Unknowns that were merged because they follow one another, if there are enough.
+    pub fn runs(&self) -> Option<&Runs> {
+        self.runs.as_ref()
     }
 
     /// Number of vertices.
@@ -110,7 +117,7 @@ impl MergedGraph {
     fn first_unknown(&self, c: u32) -> u32 {
         let vertex = self.compressed.members_of(&c)[0];
         match &self.runs {
-            Some(runs) => runs.first[vertex as usize],
+            Some(runs) => runs.first()[vertex as usize],
             None => vertex,
         }
     }
@@ -120,7 +127,7 @@ impl MergedGraph {
         order.clear();
         order.reserve_exact(self.unknowns);
         let mut add = |v: u32| match &self.runs {
-            Some(runs) => order.extend(runs.first[v as usize]..runs.first[v as usize + 1]),
+            Some(runs) => order.extend(runs.unknowns(v as usize)),
             None => order.push(v),
         };
         for c in list {

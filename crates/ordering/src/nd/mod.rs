@@ -30,7 +30,6 @@ mod predict;
 mod random;
 mod refine;
 mod restrict;
-mod runs;
 mod split;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,8 @@
 
 use super::naive;
 use super::random::Random;
+use tamarack_sparse::Runs;
+
 use crate::assembly::{stack_peak, update_entries};
 use crate::etree::elimination_tree;
 use crate::factor::NONE;
@@ -21,8 +23,9 @@ fn trees_are_first_rows_and_postorders_make_ranges() {
         let mut random = Random(seed);
         let a = random.pattern(if seed % 10 == 0 { 60 } else { 24 });
         let order = random.order(a.n());
-        let nodes = Nodes::find(&a, &order);
-        let rows = LowerRows::new(&a, &nodes);
+        let runs = Runs::find(&a);
+        let nodes = Nodes::find(&a, runs.as_ref(), &order);
+        let rows = LowerRows::new(&a, runs.as_ref(), &nodes);
         let tree = alone.install(|| elimination_tree(&rows));
         let in_pieces = pool.install(|| elimination_tree(&rows));
         assert_eq!(

@@ -1,0 +1,246 @@
+//! Runs of twins: unknowns that follow one another and have the same neighbors.
+//!
+//! The unknowns of a mesh node are such twins (Ashcraft 1995), and mostly stand one after the other. With three of them the
+//! graph of the runs has a ninth of the edges. It is found in one pass over the lower triangle: neither both triangles nor
+//! sorted neighbors of all unknowns are ever needed. Orderings and analyses go by the same runs. Time linear in the entries, on
+//! the threads of the caller's pool.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use rayon::prelude::*;
+
+use crate::Pattern;
+
+/// Columns that one thread takes at a time.
+const CHUNK: usize = 1024;
+
+/// Runs are worth finding where there are at most so many for each unknown.
+const WORTH: f64 = 0.9;
+
+/// The lower triangle of a graph whose vertices are the runs of twins of a pattern: as long as they can be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runs {
+    /// First unknown of each run, and n at the end.
+    first: Vec<u32>,
+    /// Offsets into `rows`, one more than there are runs.
+    col_ptr: Vec<u64>,
+    /// Runs, increasing, the column's own first.
+    rows: Vec<u32>,
+    /// Where in the column of a run's first unknown that of each row's run stands; as long as `rows`.
+    places: Vec<u32>,
+}
+
+impl Runs {
+    /// The runs of `pattern`, if there are few enough of them to be worth it.
+    pub fn find(pattern: &Pattern) -> Option<Self> {
+        let n = pattern.n();
+        let begins = begins(pattern)?;
+        let is_first = |v: usize| begins[v].load(Relaxed);
+        let lists = (0..n).into_par_iter().step_by(CHUNK).map(|from| {
+            let chunk = from..n.min(from + CHUNK);
+            chunk.filter(|&v| is_first(v)).map(|v| v as u32).collect()
+        });
+        let mut first = concatenated(&lists.collect::<Vec<Vec<u32>>>());
+        if !is_worth(first.len(), n) {
+            return None;
+        }
+        let mut run_of = vec![0; n];
+        for (r, &v) in (0..).zip(&first) {
+            run_of[v as usize] = r;
+        }
+        // All of a run are rows of a column, or none: its first one stands for it.
+        let parts = first.par_chunks(CHUNK).map(|columns| {
+            let (mut rows, mut places) = (Vec::new(), Vec::new());
+            let mut ends = Vec::with_capacity(columns.len());
+            for &v in columns {
+                for (place, &i) in (0..).zip(pattern.rows(v as usize)) {
+                    if is_first(i as usize) {
+                        rows.push(run_of[i as usize]);
+                        places.push(place);
+                    }
+                }
+                ends.push(rows.len() as u64);
+            }
+            (rows, places, ends)
+        });
+        let parts: Vec<(Vec<u32>, Vec<u32>, Vec<u64>)> = parts.collect();
+        let mut col_ptr = Vec::with_capacity(first.len() + 1);
+        col_ptr.push(0);
+        let mut before = 0;
+        for (rows, _, ends) in &parts {
+            col_ptr.extend(ends.iter().map(|end| before + end));
+            before += rows.len() as u64;
+        }
+        first.push(n as u32);
+        Some(Self {
+            first,
+            col_ptr,
+            rows: concatenated(parts.iter().map(|part| &part.0)),
+            places: concatenated(parts.iter().map(|part| &part.1)),
+        })
+    }
+
+    /// Number of runs.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// First unknown of each run, and n at the end.
+    pub fn first(&self) -> &[u32] {
+        &self.first
+    }
+
+    /// Unknowns of a run.
+    pub fn unknowns(&self, run: usize) -> Range<u32> {
+        self.first[run]..self.first[run + 1]
+    }
+
+    /// Offsets of the columns into [`row_idx`](Self::row_idx), one more than there are runs.
+    pub fn col_ptr(&self) -> &[u64] {
+        &self.col_ptr
+    }
+
+    /// The runs that each run has for neighbors from itself on, itself first, increasing.
+    pub fn row_idx(&self) -> &[u32] {
+        &self.rows
+    }
+
+    /// For each of [`row_idx`](Self::row_idx) where its first unknown stands among the rows of the column's first unknown.
+    pub fn places(&self) -> &[u32] {
+        &self.places
+    }
+}
+
+fn is_worth(runs: usize, n: usize) -> bool {
+    runs as f64 <= WORTH * n as f64
+}
+
+/// The parts one after the other, copied at the same time.
+fn concatenated<'a>(parts: impl IntoIterator<Item = &'a Vec<u32>>) -> Vec<u32> {
+    let parts: Vec<&[u32]> = parts.into_iter().map(Vec::as_slice).collect();
+    let mut whole = vec![0; parts.iter().map(|part| part.len()).sum()];
+    let mut rest = &mut whole[..];
+    let mut places = Vec::with_capacity(parts.len());
+    for part in &parts {
+        let (place, after) = std::mem::take(&mut rest).split_at_mut(part.len());
+        places.push(place);
+        rest = after;
+    }
+    let pairs = places.into_par_iter().zip(&parts);
+    pairs.for_each(|(place, part)| place.copy_from_slice(part));
+    whole
+}
+
+/// Whether each unknown begins a run: whether it is no twin of the one before it. None where too many do.
+///
+/// `v - 1` and `v` are twins if their columns agree from `v` on, and if every column before holds both
+/// or none of them. A column that agrees with the one before it has the same faults: one of each such
+/// group is looked at.
+fn begins(pattern: &Pattern) -> Option<Vec<AtomicBool>> {
+    let n = pattern.n();
+    let unlike = |v: usize| v == 0 || pattern.rows(v - 1).get(1..) != Some(pattern.rows(v));
+    let vertices = (0..n).into_par_iter().with_min_len(CHUNK);
+    let columns: Vec<bool> = vertices.map(unlike).collect();
+    let begins: Vec<AtomicBool> = columns.iter().map(|&own| AtomicBool::new(own)).collect();
+    if !is_worth(columns.iter().filter(|&&own| own).count(), n) {
+        return None;
+    }
+    let columns = (0..n)
+        .into_par_iter()
+        .with_min_len(CHUNK)
+        .filter(|&j| columns[j]);
+    columns.for_each(|j| {
+        let rows = pattern.rows(j);
+        let split = |v: usize| {
+            if begins.get(v).is_some_and(|begin| !begin.load(Relaxed)) {
+                begins[v].store(true, Relaxed);
+            }
+        };
+        // Between two rows that are not neighbors: the first has lost its successor, the second its
+        // predecessor. The column's own predecessor is not its business.
+        for pair in rows.windows(2) {
+            if pair[1] != pair[0] + 1 {
+                split(pair[0] as usize + 1);
+                split(pair[1] as usize);
+            }
+        }
+        split(rows[rows.len() - 1] as usize + 1);
+    });
+    Some(begins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tamarack_testkit::Rng;
+
+    fn mix(z: u64) -> u64 {
+        Rng::new(z).bits()
+    }
+
+    /// Whether closed neighborhoods agree, entry by entry of the full matrix.
+    fn runs_by_definition(full: &[Vec<bool>]) -> Vec<u32> {
+        (0..full.len() as u32)
+            .filter(|&v| v == 0 || full[v as usize] != full[v as usize - 1])
+            .collect()
+    }
+
+    #[test]
+    fn runs_are_those_of_the_full_matrix() {
+        let mut found = 0;
+        for seed in 0..300 {
+            // Nodes of one to three unknowns, and a few entries that break twins apart.
+            let mut node = Vec::new();
+            for k in 0..12u64 {
+                let size = 1 + mix(seed ^ k << 32) % 3;
+                node.resize(node.len() + size as usize, k);
+            }
+            let n = node.len();
+            let mut full = vec![vec![false; n]; n];
+            let mut join = |i: usize, j: usize| {
+                full[i][j] = true;
+                full[j][i] = true;
+            };
+            for (i, own) in node.iter().enumerate() {
+                for (j, other) in node[..=i].iter().enumerate() {
+                    if own == other || mix(seed ^ own << 8 ^ other << 16).is_multiple_of(4) {
+                        join(i, j);
+                    }
+                }
+            }
+            for k in 0..seed % 3 {
+                let [i, j] = [1, 2].map(|d| (mix(seed ^ k << 40 ^ d << 50) % n as u64) as usize);
+                join(i, j);
+            }
+            let (mut ptr, mut rows) = (vec![0u64], Vec::new());
+            for (j, row) in (0..).zip(&full) {
+                rows.extend((j..n as u32).filter(|&i| row[i as usize]));
+                ptr.push(rows.len() as u64);
+            }
+            let pattern = Pattern::lower(n, &ptr, &rows).unwrap();
+            let expected = runs_by_definition(&full);
+            let Some(runs) = Runs::find(&pattern) else {
+                assert!(!is_worth(expected.len(), n));
+                continue;
+            };
+            found += 1;
+            assert_eq!(runs.first()[..runs.len()], expected);
+            assert_eq!(runs.first()[runs.len()], n as u32);
+            for (c, &v) in expected.iter().enumerate() {
+                let below = (c..expected.len()).filter(|&r| full[expected[r] as usize][v as usize]);
+                let range = runs.col_ptr()[c] as usize..runs.col_ptr()[c + 1] as usize;
+                let column = &runs.row_idx()[range.clone()];
+                assert!(column.iter().map(|&r| r as usize).eq(below));
+                for (&r, &place) in column.iter().zip(&runs.places()[range]) {
+                    assert_eq!(
+                        pattern.rows(v as usize)[place as usize],
+                        expected[r as usize]
+                    );
+                }
+            }
+        }
+        assert!(found > 200, "{found}");
+    }
+}
