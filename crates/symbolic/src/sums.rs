@@ -8,7 +8,10 @@
 //! its members' matrices together are [`GAIN`] times the size of their sum, so that the additions
 //! that the sum itself costs are few; siblings that never overlap so much stay as they are. Groups
 //! are grouped again. The grouping depends on the structure alone, and so do the bits of the
-//! factor. Linear in the row structures, but for sorting the rows of each group.
+//! factor. Members of groups are looked at once, and the forest is written once. Linear in the row structures, but for sorting the
+//! rows of groups where they are far apart.
+
+use std::ops::Range;
 
 use crate::amalgamate::child_lists;
 use crate::assembly::update_entries;
@@ -17,6 +20,12 @@ use crate::memory::with_room;
 
 /// Fewest siblings of a group.
 const FEWEST: usize = 16;
+
+/// Siblings that are looked at, at least.
+const MANY: usize = 2 * FEWEST;
+
+/// Positions that a sum's rows may spread over, for each of them, to be read off rather than sorted.
+const DENSE: usize = 8;
 
 /// Entries of the members' update matrices for each entry of their sum.
 const GAIN: u128 = 4;
@@ -37,158 +46,256 @@ pub(crate) struct Fronts {
 /// Children of every front: offsets and fronts, increasing.
 pub(crate) type Children = (Vec<u32>, Vec<u32>);
 
-/// Siblings that get a sum front.
-struct Group {
-    members: Vec<u32>,
-    /// Rows of the sum as positions in the parent's front, increasing.
+/// A front that is there before there are sums, or a sum.
+#[derive(Clone, Copy)]
+enum Member {
+    Front(u32),
+    Sum(u32),
+}
+
+/// A sum front to be.
+struct Sum {
+    /// The front whose children it adds up.
+    above: u32,
+    /// Its rows as positions in that front, increasing.
     rows: Vec<u32>,
+    /// Whose member it is.
+    place: Place,
+    /// Its rows as positions in the front that gets it: the one above or a sum.
+    relative: Vec<u32>,
+}
+
+/// Whose member a front or a sum is.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The sum, or [`NONE`].
+    of: u32,
+    /// Whether it is the sum's last one, which the sum follows.
+    is_last: bool,
+}
+
+impl Place {
+    const NOWHERE: Self = Self {
+        of: NONE,
+        is_last: false,
+    };
+
+    /// The sum that follows.
+    fn next(self) -> Option<usize> {
+        self.is_last.then_some(self.of as usize)
+    }
+}
+
+/// Sums on the way.
+struct Grouping {
+    fronts: Fronts,
+    sums: Vec<Sum>,
+    /// Of every front.
+    places: Vec<Place>,
+    /// The last group that was found to have each position of a front, and where among the sum's rows it is.
+    seen: Vec<u32>,
+    rank: Vec<u32>,
+    /// Number of the group that is looked at.
+    group: u32,
 }
 
 impl Fronts {
     /// Groups siblings until no group is left to make; with the lists of children of what results.
-    pub fn with_sums(mut self) -> (Self, Children) {
-        loop {
-            let children = child_lists(&self.parent);
-            let groups = self.groups(&children);
-            if groups.is_empty() {
-                return (self, children);
+    pub fn with_sums(self) -> (Self, Children) {
+        let (ptr, children) = child_lists(&self.parent);
+        let siblings = |p: usize| &children[ptr[p] as usize..ptr[p + 1] as usize];
+        let fronts = 0..self.parent.len();
+        let order = |&p: &usize| self.pivots(p as u32) as usize + self.rows_of(p as u32).len();
+        let many: Vec<usize> = fronts.filter(|&p| siblings(p).len() >= MANY).collect();
+        let Some(largest) = many.iter().map(order).max() else {
+            return (self, (ptr, children));
+        };
+        let mut grouping = Grouping {
+            places: vec![Place::NOWHERE; self.parent.len()],
+            fronts: self,
+            sums: Vec::new(),
+            seen: vec![0; largest],
+            rank: vec![0; largest],
+            group: 0,
+        };
+        for p in many {
+            let mut list: Vec<Member> = siblings(p).iter().map(|&c| Member::Front(c)).collect();
+            while list.len() >= MANY
+                && let Some(fewer) = grouping.group(p as u32, &list)
+            {
+                list = fewer;
             }
-            self = self.grouped(&groups);
         }
+        if grouping.sums.is_empty() {
+            return (grouping.fronts, (ptr, children));
+        }
+        let out = grouping.finish();
+        let children = child_lists(&out.parent);
+        (out, children)
     }
 
-    fn rows_of(&self, s: u32) -> std::ops::Range<usize> {
+    fn rows_of(&self, s: u32) -> Range<usize> {
         self.row_ptr[s as usize] as usize..self.row_ptr[s as usize + 1] as usize
     }
 
-    /// All groups of this round, by their last member.
-    fn groups(&self, (ptr, children): &Children) -> Vec<Group> {
-        let mut groups = Vec::new();
-        let mut seen = Vec::new();
-        for p in 0..self.parent.len() {
-            let siblings = &children[ptr[p] as usize..ptr[p + 1] as usize];
-            if siblings.len() >= 2 * FEWEST {
-                let order = self.super_ptr[p + 1] - self.super_ptr[p];
-                seen.resize(order as usize + self.rows_of(p as u32).len(), NONE);
-                self.group_siblings(siblings, &mut seen, &mut groups);
-                seen.clear();
-            }
-        }
-        groups.sort_unstable_by_key(|g| g.members[g.members.len() - 1]);
-        groups
+    fn pivots(&self, s: u32) -> u32 {
+        self.super_ptr[s as usize + 1] - self.super_ptr[s as usize]
     }
 
-    /// Groups the children of one front; `seen` is for its rows, all [`NONE`].
-    fn group_siblings(&self, siblings: &[u32], seen: &mut [u32], groups: &mut Vec<Group>) {
+    /// The row that stands at a position of the front of `s`.
+    fn row_at(&self, s: u32, at: u32) -> u32 {
+        match at.checked_sub(self.pivots(s)) {
+            None => self.super_ptr[s as usize] + at,
+            Some(k) => self.rows[self.rows_of(s)][k as usize],
+        }
+    }
+
+    /// Appends a front with the first of its columns, its parent and its rows.
+    fn push(&mut self, column: u32, parent: u32) {
+        self.super_ptr.push(column);
+        self.parent.push(parent);
+        self.row_ptr.push(self.rows.len() as u64);
+    }
+}
+
+impl Grouping {
+    /// Groups the members of a front: sums and those that are left over, in their order. None if there is no group.
+    fn group(&mut self, above: u32, list: &[Member]) -> Option<Vec<Member>> {
+        let mut made = Vec::new();
         let (mut from, mut rows, mut entries) = (0, Vec::new(), 0);
-        for (k, &c) in siblings.iter().enumerate() {
-            let members = self.rows_of(c);
-            entries += update_entries(members.len() as u32);
-            for &at in &self.relative[members] {
-                if seen[at as usize] != from as u32 {
-                    seen[at as usize] = from as u32;
+        self.group += 1;
+        for (k, &member) in list.iter().enumerate() {
+            let positions = match member {
+                Member::Front(c) => &self.fronts.relative[self.fronts.rows_of(c)],
+                Member::Sum(g) => &self.sums[g as usize].rows[..],
+            };
+            entries += update_entries(positions.len() as u32);
+            for &at in positions {
+                let seen = &mut self.seen[at as usize];
+                if *seen != self.group {
+                    *seen = self.group;
                     rows.push(at);
                 }
             }
             let full = entries >= LEAST_ENTRIES.max(GAIN * update_entries(rows.len() as u32));
             if full && k + 1 - from >= FEWEST {
-                let mut rows = std::mem::take(&mut rows);
-                // All siblings in one group: the front itself is their sum.
-                if from > 0 || k + 1 < siblings.len() {
-                    rows.sort_unstable();
-                    groups.push(Group {
-                        members: siblings[from..=k].to_vec(),
-                        rows,
-                    });
+                // All of them in one group: the front itself is their sum.
+                if from == 0 && k + 1 == list.len() {
+                    return None;
                 }
+                let rows = self.sorted(std::mem::take(&mut rows));
+                made.push(self.close(above, &list[from..=k], rows));
                 (from, entries) = (k + 1, 0);
+                self.group += 1;
             }
         }
+        if made.is_empty() {
+            return None;
+        }
+        made.extend_from_slice(&list[from..]);
+        Some(made)
     }
 
-    /// The same forest with a front above each group.
-    fn grouped(&self, groups: &[Group]) -> Self {
-        let count = self.parent.len();
-        let mut group_of = vec![NONE; count];
-        let mut label = vec![0u32; count];
-        let mut above = vec![0u32; groups.len()];
-        let mut last = groups.iter().map(|g| g.members[g.members.len() - 1]);
-        let mut next_last = last.next();
-        let (mut next, mut made) = (0u32, 0);
-        for s in 0..count as u32 {
-            label[s as usize] = next;
+    /// The rows of the present group, increasing. They mostly are runs of neighbors.
+    fn sorted(&self, mut rows: Vec<u32>) -> Vec<u32> {
+        let (Some(&least), Some(&most)) = (rows.iter().min(), rows.iter().max()) else {
+            return rows;
+        };
+        if (most - least) as usize > DENSE * rows.len() {
+            rows.sort_unstable();
+            return rows;
+        }
+        rows.clear();
+        rows.extend((least..=most).filter(|&at| self.seen[at as usize] == self.group));
+        rows
+    }
+
+    /// Makes the sum of some members.
+    fn close(&mut self, above: u32, members: &[Member], rows: Vec<u32>) -> Member {
+        for (&at, k) in rows.iter().zip(0..) {
+            self.rank[at as usize] = k;
+        }
+        let of = self.sums.len() as u32;
+        for (k, &member) in members.iter().enumerate() {
+            let place = Place {
+                of,
+                is_last: k + 1 == members.len(),
+            };
+            let relative = match member {
+                Member::Front(c) => {
+                    self.places[c as usize] = place;
+                    let range = self.fronts.rows_of(c);
+                    &mut self.fronts.relative[range]
+                }
+                Member::Sum(g) => {
+                    let sum = &mut self.sums[g as usize];
+                    sum.place = place;
+                    &mut sum.relative[..]
+                }
+            };
+            for at in relative {
+                *at = self.rank[*at as usize];
+            }
+        }
+        self.sums.push(Sum {
+            above,
+            relative: rows.clone(),
+            rows,
+            place: Place::NOWHERE,
+        });
+        Member::Sum(of)
+    }
+
+    /// The sums that follow a front.
+    fn after(&self, s: usize) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(self.places[s].next(), |&g| self.sums[g].place.next())
+    }
+
+    /// The forest with all sums in it.
+    fn finish(&self) -> Fronts {
+        let fronts = &self.fronts;
+        let count = fronts.parent.len();
+        let (mut label, mut sum_label) = (vec![0; count], vec![0; self.sums.len()]);
+        let mut next = 0u32;
+        for (s, label) in label.iter_mut().enumerate() {
+            *label = next;
             next += 1;
-            if next_last == Some(s) {
-                above[made] = next;
+            for g in self.after(s) {
+                sum_label[g] = next;
                 next += 1;
-                made += 1;
-                next_last = last.next();
             }
         }
-        for (g, group) in groups.iter().enumerate() {
-            for &c in &group.members {
-                group_of[c as usize] = g as u32;
-            }
-        }
-        let more: usize = groups.iter().map(|g| g.rows.len()).sum();
-        let mut out = Self {
+        let parent_of = |place: Place, above: u32| match (place.of, above) {
+            (NONE, NONE) => NONE,
+            (NONE, above) => label[above as usize],
+            (of, _) => sum_label[of as usize],
+        };
+        let rows = fronts.rows.len() + self.sums.iter().map(|sum| sum.rows.len()).sum::<usize>();
+        let mut out = Fronts {
             super_ptr: Vec::with_capacity(next as usize + 1),
             parent: Vec::with_capacity(next as usize),
-            row_ptr: vec![0],
-            rows: with_room(self.rows.len() + more),
-            relative: with_room(self.rows.len() + more),
+            row_ptr: Vec::with_capacity(next as usize + 1),
+            rows: with_room(rows),
+            relative: with_room(rows),
         };
-        let mut group = 0;
-        for (s, &in_group) in group_of.iter().enumerate() {
-            let up = self.parent[s];
-            let (parent, positions) = match (in_group, up) {
-                (_, NONE) => (NONE, None),
-                (NONE, up) => (label[up as usize], None),
-                (g, _) => (above[g as usize], Some(&groups[g as usize].rows)),
-            };
-            let range = self.rows_of(s as u32);
-            let relative = &self.relative[range.clone()];
-            out.super_ptr.push(self.super_ptr[s]);
-            out.parent.push(parent);
-            out.rows.extend_from_slice(&self.rows[range]);
-            match positions {
-                None => out.relative.extend_from_slice(relative),
-                Some(sum) => out.relative.extend(positions_in(relative, sum)),
-            }
-            out.row_ptr.push(out.rows.len() as u64);
-            if in_group != NONE && groups[in_group as usize].members.last() == Some(&(s as u32)) {
-                out.super_ptr.push(self.super_ptr[s + 1]);
-                out.parent.push(label[up as usize]);
-                let rows = &groups[group].rows;
-                out.rows.extend(rows.iter().map(|&at| self.row_at(up, at)));
-                out.relative.extend_from_slice(rows);
-                out.row_ptr.push(out.rows.len() as u64);
-                group += 1;
+        out.row_ptr.push(0);
+        for s in 0..count {
+            let range = fronts.rows_of(s as u32);
+            out.rows.extend_from_slice(&fronts.rows[range.clone()]);
+            out.relative.extend_from_slice(&fronts.relative[range]);
+            let parent = parent_of(self.places[s], fronts.parent[s]);
+            out.push(fronts.super_ptr[s], parent);
+            for g in self.after(s) {
+                let sum = &self.sums[g];
+                let own = sum.rows.iter().map(|&at| fronts.row_at(sum.above, at));
+                out.rows.extend(own);
+                out.relative.extend_from_slice(&sum.relative);
+                out.push(fronts.super_ptr[s + 1], parent_of(sum.place, sum.above));
             }
         }
-        out.super_ptr.push(self.super_ptr[count]);
+        out.super_ptr.push(fronts.super_ptr[count]);
         out
     }
-
-    /// The row that stands at a position of the front of `s`.
-    fn row_at(&self, s: u32, at: u32) -> u32 {
-        let (first, end) = (self.super_ptr[s as usize], self.super_ptr[s as usize + 1]);
-        match at.checked_sub(end - first) {
-            None => first + at,
-            Some(k) => self.rows[self.rows_of(s)][k as usize],
-        }
-    }
-}
-
-/// Positions of `some` in `all`; both increase, and `all` contains `some`.
-fn positions_in<'a>(some: &'a [u32], all: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
-    let mut k = 0;
-    some.iter().map(move |&at| {
-        while all[k] != at {
-            k += 1;
-        }
-        k as u32
-    })
 }
 
 #[cfg(test)]
