@@ -128,10 +128,10 @@ fn product<T: Number>(
     let a = Placed::plain(0, n);
     let fast = [
         None,
+        Some(Step::Pipeline(Tile::Warpgroups)),
         Some(Step::Pipeline(Tile::T64)),
         Some(Step::Pipeline(Tile::T128)),
         Some(Step::Pipeline(Tile::Tall)),
-        Some(Step::Pipeline(Tile::Warpgroups)),
         Some(Step::Bulk),
     ];
     let slow = [
@@ -275,17 +275,14 @@ fn cholesky<T: Number>(
     n: u32,
 ) -> Result<(), GpuError> {
     let problem = &format!("dense cholesky {}", T::NAME);
-    if !suite.wants(problem) {
+    if !suite.wants(&format!("{problem} n={n}")) {
         return Ok(());
     }
     let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
     let case =
         |by: &str| Case::new(problem, &format!("n={n}"), by).flops(f64::from(n).powi(3) / 3.0);
     let chosen = Fronts::<T>::tile_for(&gpu, n);
-    for tile in [Tile::T64, Tile::Tall, Tile::T128, Tile::Warpgroups] {
-        if tile == Tile::Warpgroups && size_of::<T>() == 8 {
-            continue; // there are none
-        }
+    for tile in [Tile::Warpgroups, Tile::T64, Tile::Tall, Tile::T128] {
         let (list, len) = place::<T>(n, 0, 1, Some(tile))?;
         let mut source = random::<T>(suite, len)?;
         strengthen(suite, &mut source, &list)?;
@@ -326,10 +323,7 @@ fn fronts<T: Number>(
         return Ok(());
     }
     let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
-    for tile in [Tile::T64, Tile::Tall, Tile::T128, Tile::Warpgroups] {
-        if tile == Tile::Warpgroups && size_of::<T>() == 8 {
-            continue; // there are none
-        }
+    for tile in [Tile::Warpgroups, Tile::T64, Tile::Tall, Tile::T128] {
         let (list, len) = place::<T>(pivots, updates, count, Some(tile))?;
         let mut source = random::<T>(suite, len)?;
         strengthen(suite, &mut source, &list)?;

@@ -24,6 +24,16 @@ __device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity) {
                  ::"r"(barrier), "r"(parity) : "memory");
 }
 
+// Whether a phase of this parity has ended.
+__device__ __forceinline__ bool barrier_try(u32 barrier, u32 parity) {
+    u32 done;
+    asm volatile("{\n\t.reg .pred done;\n\t"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\n\t"
+                 "selp.u32 %0, 1, 0, done;\n\t}"
+                 : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
+    return done;
+}
+
 // Arrives once the copies (copy16) that this thread has started so far have come.
 __device__ __forceinline__ void barrier_arrive_after_copies(u32 barrier) {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");

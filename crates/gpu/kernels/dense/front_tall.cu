@@ -77,8 +77,12 @@ __device__ __forceinline__ void front_task(R *arena, const Front *fronts, const 
     }
     __syncthreads();
     const bool corner = w.task.row < ceil_div(w.front.pivots, 64u) && w.task.row / 2 == w.task.column / 2;
-    if (corner) square_task<R, 64>(arena, (R *)dynamic, w.front, w.task, progress, status, {});
-    else tall_task<R>(arena, (R *)dynamic, w, progress);
+    if (corner) {
+        Accumulators<R, 64> acc;
+        square_task(acc, false, arena, (R *)dynamic, w.front, w.task, progress, status);
+    } else {
+        tall_task<R>(arena, (R *)dynamic, w, progress);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(128, 2)

@@ -5,12 +5,13 @@
 //         only tiles and entries on and below the diagonal are touched. With beta = 0, C is not read.
 // Grid:   one block for each item of the list (a tile of a problem); tiles are 128 x 128, 128 x 64 or 64 x 64. Warpgroups: one
 //         block a multiprocessor, which takes every so many-th item.
-// Needs:  offsets and stored heights multiples of 16 bytes; shared memory for a block: 132 KiB or 51 KiB, in f32 68 and 36; warpgroups 196 KiB.
+// Needs:  offsets and stored heights multiples of 16 bytes; shared memory for a block: 132 KiB or 51 KiB, in f32 68 and 36; warpgroups 213 KiB, in f32 196.
 // Order:  every entry is one accumulator, columns of A ascending, whatever the tile size and the list.
 // Ref:    Volkov, Demmel 2008; NVIDIA's PTX manual for the fragments.
 #define DEPTH64 8
 #define STAGES64 3
 #include "dense/bulk.cuh"
+#include "dense/persistent.cuh"
 #include "dense/problem.cuh"
 #include "dense/warpgroup_tile.cuh"
 
@@ -69,7 +70,7 @@ __device__ __forceinline__ void product_by_warpgroups(f32 *arena, const Product 
     Stage stage = {(char *)dynamic, 0};
     Stage::init(stage.shared);
     if (threadIdx.x >= 256) {
-        Bringer::give<104>();
+        give_registers<104>();
         Bringer bringer;
         for (u32 item = blockIdx.x; item < count; item += gridDim.x) {
             const Problem<f32> p(arena, problems, items, item, 128, 128);
@@ -77,7 +78,7 @@ __device__ __forceinline__ void product_by_warpgroups(f32 *arena, const Product 
             bringer.run(stage, p.a, p.b, p.inner, AllReady{});
         }
     } else {
-        Bringer::take<104>();
+        take_registers<104>();
         for (u32 item = blockIdx.x; item < count; item += gridDim.x) {
             const Problem<f32> p(arena, problems, items, item, 128, 128);
             Sums acc; // sign * C
@@ -90,5 +91,10 @@ __device__ __forceinline__ void product_by_warpgroups(f32 *arena, const Product 
 extern "C" __global__ void __launch_bounds__(WARPGROUP_THREADS, 1)
 dense_product_warpgroups_f32(f32 *arena, const Product *problems, const Item *items, u32 count) {
     product_by_warpgroups(arena, problems, items, count);
+}
+
+extern "C" __global__ void __launch_bounds__(WARPGROUP_THREADS, 1)
+dense_product_warpgroups_f64(f64 *arena, const Product *problems, const Item *items, u32 count) {
+    product_persistent({arena, problems, items, count});
 }
 #endif

@@ -9,6 +9,13 @@
 
 #if __CUDA_ARCH_FEAT_SM90_ALL
 
+// Threads of a block: two warpgroups multiply, one brings what they need.
+#define WARPGROUP_THREADS 384u
+
+// Registers for those who multiply, given up by those who bring: together 3 times 168 for each thread of a warpgroup.
+template <int OWN> __device__ __forceinline__ void give_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(OWN)); }
+template <int OWN> __device__ __forceinline__ void take_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"((504 - OWN) / 2)); }
+
 // Of a matrix of rows x 4 k numbers without swizzle: cores of 8 rows are 128 bytes apart, those of the next 4 columns `next` bytes.
 __device__ __forceinline__ u64 warpgroup_operand(u32 shared, u32 next) { return shared / 16 | (u64)(next / 16) << 16 | (u64)(128 / 16) << 32; }
 

@@ -14,8 +14,6 @@
 
 #if __CUDA_ARCH_FEAT_SM90_ALL
 
-#define WARPGROUP_THREADS 384u
-
 // A place in the ring of slabs.
 struct Stage {
     static constexpr u32 T = 128, COLUMNS = 32, PITCH = T + Number<f32>::PAD, COUNT = 4;
@@ -49,10 +47,6 @@ struct Stage {
 // stores of a warp fall into different banks.
 struct Bringer {
     float4 ahead[2][2][4]; // two slabs of B
-
-    // Registers for those who multiply, given up by those who bring: together 3 times 168 for each thread of a warpgroup.
-    template <int OWN> static __device__ __forceinline__ void give() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(OWN)); }
-    template <int OWN> static __device__ __forceinline__ void take() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"((504 - OWN) / 2)); }
 
     static __device__ __forceinline__ u32 warp() { return threadIdx.x / 32 % 4; }
 

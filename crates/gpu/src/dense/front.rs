@@ -194,12 +194,13 @@ impl Fronts {
 }
 
 impl<T: Real> Fronts<T> {
-    /// Tiles of large fronts, and the order from which fronts are large. In f64 8192 takes 4.3 ms with tiles of 128 instead of 6.3, 4096
-    /// 1.4 instead of 1.25; tall ones between them gain nothing in a tree (`benches/runs/2026-11-21-h100/sparse/tiles.md`). In f32
-    /// warpgroups from 2500, 3500 and 6000 on refactorize `el3d_60` in 138, 139 and 143 ms, tall tiles in 191 (there as well).
+    /// Tiles of large fronts, and the order from which fronts are large. In f64 8192 takes 4.1 ms by warpgroups instead of 6.3, 4096
+    /// 1.47 instead of 1.25; `el3d_40` is refactorized in 27.4, 27.6, 28.1 and 28.6 ms if they begin at 2500, 3500, 4500 and 6000, but
+    /// `el3d_30` in 8.5 instead of 8.2 if at 4000 (`benches/runs/2026-11-22-h100/specialized.md`). In f32 warpgroups from 2500, 3500 and 6000
+    /// on refactorize `el3d_60` in 138, 139 and 143 ms, tall tiles in 191 (`benches/runs/2026-11-21-h100/sparse/tiles.md`).
     pub const LARGE: (Tile, u32) = match size_of::<T>() {
         4 => (Tile::Warpgroups, 3500),
-        _ => (Tile::T128, 6000),
+        _ => (Tile::Warpgroups, 4500),
     };
 
     /// The tile that suits a list by its largest front.
@@ -214,7 +215,8 @@ impl<T: Real> Fronts<T> {
 
     /// The tile that [`new`](Self::new) uses for `tile`: the nearest that there is for `T` on this device.
     fn usable(gpu: &Gpu, tile: Tile) -> Tile {
-        Tile::for_numbers::<T>(tile, gpu, &PROGRAM, "dense_front_warpgroups_f32")
+        let bytes = shared_bytes::<T>(tile);
+        Tile::for_numbers::<T>(tile, gpu, &PROGRAM, "dense_front_warpgroups", bytes)
     }
 
     /// Checks and uploads the list; `tile` as [`tile_for`](Self::tile_for) says. Instead of warpgroups, where there are none,
@@ -251,7 +253,7 @@ impl<T: Real> Fronts<T> {
         for (number, front) in (0_u32..).zip(fronts) {
             let (mut d, end) = front.data::<T>(progress, number)?;
             if let Some(&Some(from)) = gathered.get(number as usize) {
-                if from.updates != front.updates || !tile.gathers() {
+                if from.updates != front.updates || !tile.gathers::<T>() {
                     let (got, have) = (front.updates.into(), from.updates.into());
                     return Err(shape("update matrix that is gathered", got, have));
                 }
@@ -366,7 +368,7 @@ impl<T: Real> Fronts<T> {
         let arguments: [&dyn Arg; 8] = [
             &arena, &fronts, &tasks, &ticket, &progress, &status, &firsts, &parts,
         ];
-        let count = if self.tile.gathers() { 8 } else { 6 };
+        let count = if self.tile.gathers::<T>() { 8 } else { 6 };
         // SAFETY: the arguments of the kernels; all fronts end within the arena, tasks name fronts of the list and
         // tiles within them, each behind those it waits for; counters and status were just cleared. Fronts that gather
         // have numbers of parts for each of their tiles, parts end within the arena.
@@ -382,9 +384,10 @@ impl<T: Real> Fronts<T> {
     }
 }
 
-/// A tile, and two groups of 32 columns of an inverse with its diagonal; the copy pipeline needs no more than that.
+/// A tile, and two groups of 32 columns of an inverse with its diagonal; the copy pipeline, and twelve slabs of specialized warps
+/// with their barriers, need no more than that.
 const fn shared_bytes<T>(tile: Tile) -> u32 {
-    if let Tile::Warpgroups = tile {
+    if let (Tile::Warpgroups, 4) = (tile, size_of::<T>()) {
         return Tile::RING_BYTES;
     }
     Tile::slab_bytes::<T>(tile.rows(), tile.columns())

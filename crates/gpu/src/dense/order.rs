@@ -3,6 +3,7 @@
 //! Tiles that are computed at the same time should share operands, so that these come from the
 //! second-level cache: strips a few tiles wide are walked row by row.
 
+use super::Real;
 use crate::{Gpu, Program};
 
 /// Tile columns of a strip of a product: with 132 tiles under way a strip of 8 is about as high as wide.
@@ -20,7 +21,7 @@ pub enum Tile {
     Tall,
     /// 128 × 128, one on a multiprocessor: half the traffic of operands.
     T128,
-    /// The same, by warpgroups: in f32 and on Hopper.
+    /// The same, by warpgroups, of which one brings what two multiply: on Hopper.
     Warpgroups,
 }
 
@@ -43,11 +44,15 @@ impl Tile {
         }
     }
 
-    /// Whether fronts of such tiles can gather what their children give to their update matrices
+    /// Whether fronts of `T` with such tiles can gather what their children give to their update matrices
     /// ([`Fronts::gathering`](super::Fronts::gathering)).
     #[must_use]
-    pub const fn gathers(self) -> bool {
-        matches!(self, Self::T64 | Self::T128)
+    pub const fn gathers<T>(self) -> bool {
+        match self {
+            Self::T64 | Self::T128 => true,
+            Self::Tall => false,
+            Self::Warpgroups => size_of::<T>() == 8,
+        }
     }
 
     /// As kernels are named after it.
@@ -72,15 +77,23 @@ impl Tile {
     /// two parts, and two barriers.
     pub(crate) const RING_BYTES: u32 = 4 * (32 * (128 + 8 + 2 * 128) * 4 + 16);
 
-    /// `wanted`, or the nearest tile for numbers of `T` on this device: warpgroups where `program` has the kernel `name` for them.
-    pub(crate) fn for_numbers<T>(wanted: Self, gpu: &Gpu, program: &Program, name: &str) -> Self {
+    /// `wanted`, or the nearest tile for numbers of `T` on this device: warpgroups where `program` has the kernel for them that is
+    /// named `kernel` and after `T`, and there are `bytes` of shared memory.
+    pub(crate) fn for_numbers<T: Real>(
+        wanted: Self,
+        gpu: &Gpu,
+        program: &Program,
+        kernel: &str,
+        bytes: u32,
+    ) -> Self {
         let there = || {
+            let name = format!("{kernel}_{}", T::NAME);
             gpu.info().arch.number == 90
-                && gpu.info().shared_per_block_bytes >= Self::RING_BYTES
-                && gpu.load(program).and_then(|p| p.kernel(name)).is_ok()
+                && gpu.info().shared_per_block_bytes >= bytes
+                && gpu.load(program).and_then(|p| p.kernel(&name)).is_ok()
         };
         match (wanted, size_of::<T>()) {
-            (Self::Warpgroups, 8) => Self::T128,
+            (Self::Warpgroups, 8) if !there() => Self::T128,
             (Self::Warpgroups, _) if !there() => Self::Tall,
             _ => wanted,
         }

@@ -11,8 +11,8 @@ use super::{Placed, Real, Tile, shape};
 use crate::{Arg, DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
 
 const PROGRAM: Program = Program::at("dense/product.cu");
-/// The kernel of [`Tile::Warpgroups`], which there is for one architecture only.
-const WARPGROUPS: &str = "dense_product_warpgroups_f32";
+/// The kernels of [`Tile::Warpgroups`], which there are for one architecture only.
+const WARPGROUPS: &str = "dense_product_warpgroups";
 const LADDER: Program = Program::at("dense/ladder.cu");
 /// Stages of the copy pipeline (as in `tile.cuh`), each with 16 columns of two operands.
 const STAGES: u32 = 4;
@@ -140,7 +140,15 @@ impl Step {
     /// Threads of a block, and bytes of dynamic shared memory.
     const fn block<T>(self) -> (u32, u32) {
         match self {
-            Self::Pipeline(Tile::Warpgroups) => (Tile::Warpgroups.threads(), Tile::RING_BYTES),
+            Self::Pipeline(Tile::Warpgroups) => {
+                let bytes = match size_of::<T>() {
+                    // five slabs of 8 columns of both operands, with two barriers; a tile of C, whose columns are 130 numbers
+                    // apart, with two; a note
+                    8 => 5 * (2 * Tile::slab_bytes::<T>(128, 8) + 16) + 128 * 130 * 8 + 16 + 24,
+                    _ => Tile::RING_BYTES,
+                };
+                (Tile::Warpgroups.threads(), bytes)
+            }
             Self::Pipeline(tile) => {
                 let slabs = Tile::slab_bytes::<T>(tile.rows(), 16)
                     + Tile::slab_bytes::<T>(tile.columns(), 16);
@@ -157,6 +165,11 @@ impl Step {
             }
             _ => (256, 0),
         }
+    }
+
+    /// Whether blocks stay, and take one tile after the other.
+    const fn stays(self) -> bool {
+        matches!(self, Self::Pipeline(Tile::Warpgroups))
     }
 
     fn kernel<T: Real>(self, gpu: &Gpu) -> Result<Kernel, GpuError> {
@@ -176,11 +189,15 @@ impl Step {
     /// This step, or the nearest that the device can do.
     fn on<T: Real>(self, gpu: &Gpu) -> Self {
         let fits = |step: Self| step.block::<T>().1 <= gpu.info().shared_per_block_bytes;
-        let tile = |wanted| Tile::for_numbers::<T>(wanted, gpu, &PROGRAM, WARPGROUPS);
+        let warpgroups = || {
+            let bytes = self.block::<T>().1;
+            Tile::for_numbers::<T>(Tile::Warpgroups, gpu, &PROGRAM, WARPGROUPS, bytes)
+        };
         match self {
-            Self::Pipeline(Tile::Warpgroups) if tile(Tile::Warpgroups) != Tile::Warpgroups => {
-                Self::Pipeline(tile(Tile::Warpgroups)).on::<T>(gpu)
-            }
+            Self::Pipeline(Tile::Warpgroups) => match warpgroups() {
+                Tile::Warpgroups => self,
+                other => Self::Pipeline(other).on::<T>(gpu),
+            },
             Self::Bulk if size_of::<T>() == 4 || gpu.info().arch.number < 90 || !fits(self) => {
                 Self::Pipeline(Tile::T128).on::<T>(gpu)
             }
@@ -256,9 +273,10 @@ impl<T: Real> Products<T> {
         }
         let count = u32::try_from(items.len())
             .map_err(|_| shape("tiles of a list", items.len() as u64, u32::MAX.into()))?;
-        let blocks = match step {
-            Step::Pipeline(Tile::Warpgroups) => count.min(gpu.info().multiprocessors),
-            _ => count,
+        let blocks = if step.stays() {
+            count.min(gpu.info().multiprocessors)
+        } else {
+            count
         };
         let (threads, shared_bytes) = step.block::<T>();
         let (problems, items) = stream.lists(gpu, (&data[..], &items[..]))?;
@@ -296,36 +314,41 @@ impl<T: Real> Products<T> {
         let (arena, problems, items) = (arena.ptr(), self.problems.ptr(), self.items.ptr());
         let args: [&dyn Arg; 4] = [&arena, &problems, &items, &self.count];
         // blocks that stay must know how many tiles there are
-        let stay = self.step == Step::Pipeline(Tile::Warpgroups);
-        let known = if stay { 4 } else { 3 };
+        let known = if self.step.stays() { 4 } else { 3 };
         // SAFETY: the arguments of the kernels; all operands end within the arena, and the items name
         // problems of the list and tiles within them.
         unsafe { self.kernel.launch(stream, self.shape, &args[..known]) }
     }
 }
 
-/// Large tiles where there are enough of them to fill the device several times, by warpgroups once; in f64, whose large tiles
-/// have a multiprocessor each, only where the inner dimension is long enough to hide that.
+/// Large tiles where there are enough of them to fill the device several times, in f32 by warpgroups once. In f64 a large tile has a
+/// multiprocessor for itself, so its inner dimension must be long enough to hide what else there is to do: warpgroups from 256 on, or 128
+/// where C is not read (n = 8192, β = 1, k = 128: 31.7 TFLOP/s, tiles of 64 32.3; k = 256: 46.5 and 41.8; β = 0, k = 128: 46 and 40).
 fn choose<T: Real>(gpu: &Gpu, products: &[Product]) -> Step {
+    let warpgroups = Step::Pipeline(Tile::Warpgroups);
+    let are_there = warpgroups.on::<T>(gpu) == warpgroups;
     let (mut tiles, mut long) = (0, 0);
     for p in products {
         let all = u64::from(p.rows.div_ceil(128)) * u64::from(p.columns.div_ceil(128));
         let own = if p.lower { all / 2 } else { all };
         tiles += own;
-        if p.inner >= if p.lower { 2048 } else { 512 } {
+        let enough = match (are_there, p.lower) {
+            (true, _) if p.beta == 0.0 => 128,
+            (true, _) => 256,
+            (false, false) => 512,
+            (false, true) => 2048,
+        };
+        if p.inner >= enough {
             long += own;
         }
     }
     let all = u64::from(gpu.info().multiprocessors);
-    let (once, enough) = (tiles >= all, tiles >= 4 * all);
-    let warpgroups = Step::Pipeline(Tile::Warpgroups);
-    if once && size_of::<T>() == 4 && warpgroups.on::<T>(gpu) == warpgroups {
-        warpgroups
-    } else if enough && size_of::<T>() == 4 {
-        Step::Pipeline(Tile::Tall)
-    } else if enough && 2 * long > tiles {
-        Step::Pipeline(Tile::T128)
-    } else {
-        Step::Pipeline(Tile::T64)
+    let (once, several) = (tiles >= all, tiles >= 4 * all);
+    let single = size_of::<T>() == 4;
+    match are_there {
+        true if (single && once) || (several && 2 * long > tiles) => warpgroups,
+        _ if several && single => Step::Pipeline(Tile::Tall),
+        false if several && 2 * long > tiles => Step::Pipeline(Tile::T128),
+        _ => Step::Pipeline(Tile::T64),
     }
 }

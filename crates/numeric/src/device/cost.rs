@@ -37,7 +37,7 @@ pub(super) fn secs(plan: &DevicePlan, rates: &DeviceRates) -> f64 {
             numbers += (npiv * (npiv + nupd) + nupd * nupd) as f64; // read once, written once
             if let FrontKind::Tiled(tile) = plan.kind(s as usize) {
                 tiles = tiles.max(npiv.div_ceil(64));
-                if !tile.gathers() {
+                if !plan.gathers(tile) {
                     numbers += (nupd * nupd) as f64; // the sum of the children is written before
                 }
             }
@@ -98,7 +98,7 @@ fn tile_bytes(plan: &DevicePlan, s: usize) -> u64 {
     let triangle = |rows: u64| rows * (rows + 1) / 2;
     let assembled = ASSEMBLED_TILE_BYTES * triangle(rows);
     match plan.kind(s) {
-        FrontKind::Tiled(tile) if tile.gathers() => {
+        FrontKind::Tiled(tile) if plan.gathers(tile) => {
             assembled + TASK_BYTES * triangle(rows) - GATHERED_LESS_BYTES * triangle(below)
         }
         FrontKind::Tiled(_) => assembled + TASK_BYTES * triangle(rows),

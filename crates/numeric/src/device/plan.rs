@@ -169,6 +169,14 @@ impl DevicePlan {
         self.options.precision
     }
 
+    /// Whether fronts with tiles of this kind gather their update matrices themselves.
+    pub(crate) fn gathers(&self, tile: Tile) -> bool {
+        match self.precision() {
+            Precision::F64 => tile.gathers::<f64>(),
+            Precision::F32 => tile.gathers::<f32>(),
+        }
+    }
+
     /// How the front of supernode `s` is kept.
     ///
     /// # Errors

@@ -91,7 +91,7 @@ impl<'a> StageWork<'a> {
                         group.fronts.push(front);
                         group.columns.push(column);
                     }
-                    gathered = tile.gathers();
+                    gathered = plan.gathers(tile);
                 }
                 FrontKind::Sum => {}
             }

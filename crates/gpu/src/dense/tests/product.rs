@@ -158,6 +158,32 @@ fn many_sizes<T: Real>() {
     }
 }
 
+/// Blocks that stay go from whole tiles to others, to other problems, and to those without columns.
+#[test]
+fn many_tiles_for_each_block() {
+    let mut random = Random(11);
+    let list: Vec<_> = (0..36)
+        .map(|n| {
+            let lower = n % 3 > 0;
+            let p = Problem {
+                rows: [640, 600, 512, 385][n % 4],
+                columns: if lower {
+                    [640, 600, 512, 385][n % 4]
+                } else {
+                    300
+                },
+                inner: [0, 8, 40, 7, 129, 96, 1][n % 7],
+                lower,
+                packed: lower && n % 2 == 0,
+                subtract: n % 5 > 0,
+                beta: [1.0, 1.0, 0.0, -0.5][n / 2 % 4],
+            };
+            problem::<f64>(p, &mut random)
+        })
+        .collect();
+    check::<f64>(&list, Step::Pipeline(Tile::Warpgroups));
+}
+
 /// The largest error of a symmetric update by three TF32 products is at most twice that of f32 with one rounding for each
 /// addition, entries of one sign (whose errors add up) and of both.
 #[test]
