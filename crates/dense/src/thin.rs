@@ -125,12 +125,34 @@ impl<'a, S: Simd, I: Iterator<Item = ThinFront<'a, S::T, 1>>> Op for BackwardAll
     }
 }
 
-/// Asks for the lines of `len` numbers from `from` on: each once, those between columns' rows too.
+/// Brings the `len` numbers of a panel, line by line and `down`wards where the walk goes down: asks for what
+/// lies [`AHEAD_BYTES`] further, then reads the panel itself.
+///
+/// Questions pass the few misses that the first cache can have at a time; what is read in the order of memory the
+/// processor reads ahead itself, and the kernel, which reads 8 columns at a time, is in no such order.
+///
+/// # Safety
+/// l is valid for `len` numbers.
 #[inline(always)]
-unsafe fn prefetch<S: Simd>(from: *const S::T, len: usize) {
-    for at in (0..len).step_by(LINE_BYTES / size_of::<S::T>()) {
+unsafe fn bring<S: Simd>(l: *const S::T, len: usize, down: bool) {
+    let (line, ahead) = (
+        LINE_BYTES / size_of::<S::T>(),
+        AHEAD_BYTES / size_of::<S::T>(),
+    );
+    let lines = len.div_ceil(line);
+    let at = |k: usize| l.wrapping_add(if down { lines - 1 - k } else { k } * line);
+    for k in 0..lines {
+        let further = if down {
+            at(k).wrapping_sub(ahead)
+        } else {
+            at(k).wrapping_add(ahead)
+        };
         // SAFETY: nothing is read.
-        unsafe { S::prefetch(from.wrapping_add(at)) };
+        unsafe { S::prefetch(further) };
+    }
+    for k in 0..lines {
+        // SAFETY: the caller's contract; a line begins inside the panel.
+        unsafe { at(k).read_volatile() };
     }
 }
 
@@ -139,10 +161,9 @@ unsafe fn prefetch<S: Simd>(from: *const S::T, len: usize) {
 #[inline(always)]
 unsafe fn forward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 2>) {
     let (l, ld, x) = (front.l, front.order, front.x);
-    let ahead = AHEAD_BYTES / size_of::<S::T>();
     // SAFETY: the caller vouches for the panel, x and the rows.
     unsafe {
-        prefetch::<S>(l.wrapping_add(ahead), N * ld);
+        bring::<S>(l, N * ld, false);
         let (mut v, mut inverse) = ([S::T::ZERO; N], [S::T::ZERO; N]);
         for j in 0..N {
             v[j] = *x.add(j);
@@ -187,10 +208,9 @@ unsafe fn forward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 2>) {
 #[inline(always)]
 unsafe fn backward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 1>) {
     let (l, ld, x) = (front.l, front.order, front.x);
-    let ahead = AHEAD_BYTES / size_of::<S::T>();
     // SAFETY: as above.
     unsafe {
-        prefetch::<S>(l.wrapping_sub(ahead), N * ld);
+        bring::<S>(l, N * ld, true);
         let mut acc = [S::zero(); N];
         let mut below = l.add(N);
         let [RowsAt { at, rows }] = front.below;
