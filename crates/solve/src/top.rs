@@ -46,17 +46,14 @@ impl<T: Value> Sweep<'_, T> {
             panel,
             self.tasks(panel.layout().rows * panel.layout().block),
         );
-        let turns = Turns::default();
-        self.team().run_as(Span::new(Activity::Share), &|_| {
-            turns.take(
-                panel.layout().blocks(),
-                |b| front.parts(b),
-                |b, part| {
-                    // SAFETY: as above; this part is nobody else's.
-                    unsafe { front.update(b, part, w, self.stride) };
-                },
-            )
-        });
+        self.in_turn(
+            &panel,
+            |b| front.parts(b),
+            |b, part| {
+                // SAFETY: as above; this part is nobody else's.
+                unsafe { front.update(b, part, w, self.stride) };
+            },
+        );
     }
 
     /// Backward substitution with a front whose rows stand together at `w`.
@@ -72,17 +69,27 @@ impl<T: Value> Sweep<'_, T> {
             panel,
             self.tasks(panel.layout().rows * panel.layout().block),
         );
-        let turns = Turns::default();
-        self.team().run_as(Span::new(Activity::Share), &|_| {
-            turns.take(
-                panel.layout().blocks(),
-                |step| front.parts(step),
-                |step, part| {
-                    // SAFETY: as above; this part is nobody else's.
-                    unsafe { front.update(step, part, w, self.stride) };
-                },
-            )
-        });
+        self.in_turn(
+            &panel,
+            |step| front.parts(step),
+            |step, part| {
+                // SAFETY: as above; this part is nobody else's.
+                unsafe { front.update(step, part, w, self.stride) };
+            },
+        );
+    }
+
+    /// All members work off the parts of a step for each block column.
+    fn in_turn(
+        &self,
+        panel: &PanelRef<'_, T>,
+        parts: impl Fn(usize) -> usize + Sync,
+        work: impl Fn(usize, usize) + Sync,
+    ) {
+        let (turns, steps) = (Turns::default(), panel.layout().blocks());
+        let share = Span::new(Activity::Share);
+        self.team()
+            .run_as(share, &|_| turns.take(steps, &parts, &work));
     }
 
     /// Whether a front is done by one member, which reads its panel from end to end.

@@ -9,6 +9,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod index;
+mod lists;
 mod pattern;
 mod permutation;
 mod runs;
@@ -21,6 +22,7 @@ pub mod io;
 pub mod models;
 
 pub use index::{ElimIdx, IndexLike, UserIdx};
+pub use lists::concatenated;
 pub use pattern::{Pattern, StructureError};
 pub use permutation::{Permutation, PermutationError};
 pub use runs::Runs;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use crate::Pattern;
+use crate::{Pattern, concatenated};
 
 /// Columns that one thread takes at a time.
 const CHUNK: usize = 1024;
@@ -76,8 +76,8 @@ impl Runs {
         Some(Self {
             first,
             col_ptr,
-            rows: concatenated(parts.iter().map(|part| &part.0)),
-            places: concatenated(parts.iter().map(|part| &part.1)),
+            rows: concatenated(&parts.iter().map(|part| &part.0).collect::<Vec<_>>()),
+            places: concatenated(&parts.iter().map(|part| &part.1).collect::<Vec<_>>()),
         })
     }
 
@@ -115,22 +115,6 @@ impl Runs {
 
 fn is_worth(runs: usize, n: usize) -> bool {
     runs as f64 <= WORTH * n as f64
-}
-
-/// The parts one after the other, copied at the same time.
-fn concatenated<'a>(parts: impl IntoIterator<Item = &'a Vec<u32>>) -> Vec<u32> {
-    let parts: Vec<&[u32]> = parts.into_iter().map(Vec::as_slice).collect();
-    let mut whole = vec![0; parts.iter().map(|part| part.len()).sum()];
-    let mut rest = &mut whole[..];
-    let mut places = Vec::with_capacity(parts.len());
-    for part in &parts {
-        let (place, after) = std::mem::take(&mut rest).split_at_mut(part.len());
-        places.push(place);
-        rest = after;
-    }
-    let pairs = places.into_par_iter().zip(&parts);
-    pairs.for_each(|(place, part)| place.copy_from_slice(part));
-    whole
 }
 
 /// Whether each unknown begins a run: whether it is no twin of the one before it. None where too many do.

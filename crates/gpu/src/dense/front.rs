@@ -194,8 +194,8 @@ impl Fronts {
 }
 
 impl<T: Real> Fronts<T> {
-    /// Tiles of large fronts, and the order from which fronts are large. In f64 8192 takes 4.1 ms by warpgroups instead of 6.3, 4096
-    /// 1.47 instead of 1.25; `el3d_40` is refactorized in 27.4, 27.6, 28.1 and 28.6 ms if they begin at 2500, 3500, 4500 and 6000, but
+    /// Tiles of large fronts, and the order from which fronts are large. In f64 8192 takes 4.1 ms by warpgroups and 6.4 with tiles of 64, 4096
+    /// 1.47 and 1.36; `el3d_40` is refactorized in 27.4, 27.6, 28.1 and 28.6 ms if they begin at 2500, 3500, 4500 and 6000, but
     /// `el3d_30` in 8.5 instead of 8.2 if at 4000 (`benches/runs/2026-11-22-h100/specialized.md`). In f32 warpgroups from 2500, 3500 and 6000
     /// on refactorize `el3d_60` in 138, 139 and 143 ms, tall tiles in 191 (`benches/runs/2026-11-21-h100/sparse/tiles.md`).
     pub const LARGE: (Tile, u32) = match size_of::<T>() {

@@ -15,10 +15,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
+use tamarack_sparse::concatenated;
 
 use crate::mindeg::NONE;
 use crate::nd::buckets::{atomics, values};
-use crate::nd::graph::{Weighted, concatenated};
+use crate::nd::graph::Weighted;
 use crate::nd::random::mix;
 
 /// Graphs with fewer vertices are matched by one thread, in one block.

@@ -1,6 +1,7 @@
 //! Weighted graphs for multilevel methods.
 
 use rayon::prelude::*;
+use tamarack_sparse::concatenated;
 
 use crate::graph::Graph;
 use crate::mindeg::NONE;
@@ -241,19 +242,4 @@ pub(crate) fn chunk_sums(vertices: &[u32], of: impl Fn(u32) -> usize + Sync) -> 
     let chunks = vertices.par_chunks(CHUNK);
     let sums = chunks.map(|chunk| chunk.iter().map(|&v| of(v)).sum());
     sums.collect()
-}
-
-/// The parts one after the other, copied at the same time.
-pub(crate) fn concatenated(parts: &[&[u32]]) -> Vec<u32> {
-    let mut whole = vec![0; parts.iter().map(|part| part.len()).sum()];
-    let mut rest = &mut whole[..];
-    let mut places = Vec::with_capacity(parts.len());
-    for part in parts {
-        let (place, after) = std::mem::take(&mut rest).split_at_mut(part.len());
-        places.push(place);
-        rest = after;
-    }
-    let pairs = places.into_par_iter().zip(parts);
-    pairs.for_each(|(place, part)| place.copy_from_slice(part));
-    whole
 }

@@ -9,11 +9,11 @@ use std::borrow::Cow;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
+use tamarack_sparse::concatenated;
 
 use crate::mindeg::NONE;
 use crate::nd::bisect::Level;
 use crate::nd::buckets::{atomics, values};
-use crate::nd::graph::concatenated;
 
 /// Vertices that one thread looks at, at least.
 const CHUNK: usize = 1 << 14;
