@@ -1,7 +1,7 @@
 //! Refactorizations on the first GPU with other tiles and waves than would be chosen.
 //!
-//! `tiles [--cache DIR] [--json FILE] [--single] [MODEL…] [-- PLAN…]`. A PLAN is `TILE:ORDER[:WAVES]`: fronts from ORDER on are cut into tiles of
-//! a kind, `64`, `tall`, `128` or `warpgroups`. The plan that would be chosen comes first and last, since rates of a card
+//! `tiles [--cache DIR] [--json FILE] [--single] [MODEL…] [-- PLAN…]`. A PLAN is `TILE:EXTENT[:WAVES]`: fronts whose pivots and twice their update
+//! rows come to EXTENT are cut into tiles of a kind, `64`, `tall`, `128` or `warpgroups`. The plan that would be chosen comes first and last, since rates of a card
 //! fall as it heats. `--single` is of factors in f32. Milliseconds, values on the device, medians of the host's clock.
 
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ const SAMPLES: usize = 5;
 #[derive(Clone, Copy)]
 struct Change {
     tile: Tile,
-    order: u32,
+    extent: u32,
     waves: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ struct Arguments {
 fn main() -> ExitCode {
     let Some(arguments) = arguments() else {
         eprintln!(
-            "tiles: [--cache DIR] [--json FILE] [--single] [MODEL…] [-- TILE:ORDER[:WAVES]…]"
+            "tiles: [--cache DIR] [--json FILE] [--single] [MODEL…] [-- TILE:EXTENT[:WAVES]…]"
         );
         return ExitCode::FAILURE;
     };
@@ -94,13 +94,15 @@ fn change(plan: &str) -> Option<Change> {
     };
     Some(Change {
         tile,
-        order: parts.next()?.parse().ok()?,
+        extent: parts.next()?.parse().ok()?,
         waves: parts.next().map(str::parse).transpose().ok()?,
     })
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
-    println!("| problem | precision | large tiles | from | waves | refactor, ms | arena, GB |");
+    println!(
+        "| problem | precision | large tiles | from extent | waves | refactor, ms | arena, GB |"
+    );
     println!("|---|---|---|--:|--:|--:|--:|");
     let mut rows = Vec::new();
     for name in &arguments.models {
@@ -131,14 +133,14 @@ fn time<T: DeviceValue>(
     let usual = chosen.options().with_precision(T::PRECISION);
     let own = Change {
         tile: usual.large_tile,
-        order: usual.large_order,
+        extent: usual.large_extent,
         waves: None,
     };
     let values = gpu.stream()?.to_device(gpu, a.values())?;
     let mut rows = Vec::new();
     for change in [own].iter().chain(changes).chain([&own]) {
         let mut options = usual;
-        (options.large_tile, options.large_order) = (change.tile, change.order);
+        (options.large_tile, options.large_extent) = (change.tile, change.extent);
         options.waves = change.waves.unwrap_or(options.waves);
         let plan = Arc::new(DevicePlan::new(chosen.symbolic().clone(), &options)?);
         let mut factor =
@@ -160,7 +162,7 @@ fn time<T: DeviceValue>(
         println!(
             "| {name} | {bits} | {:?} | {} | {} | {:.2} | {:.3} |",
             options.large_tile,
-            options.large_order,
+            options.large_extent,
             options.waves,
             secs * 1e3,
             bytes as f64 * 1e-9
@@ -169,7 +171,7 @@ fn time<T: DeviceValue>(
             "model": name,
             "precision": bits,
             "large_tile": format!("{:?}", options.large_tile),
-            "large_order": options.large_order,
+            "large_extent": options.large_extent,
             "waves": options.waves,
             "refactor_secs": secs,
             "arena_bytes": bytes,

@@ -5,7 +5,7 @@
 // Method: a column of a slab is one copy of the copy engine, so a slab costs one warp one instruction, where cp.async costs
 //         every warp several and their addresses. Warps take turns at it. They wait for a slab's bytes, and the warp
 //         whose turn it is waits until all have read the stage that it fills; there is no barrier of the block, so
-//         warps may be half a slab apart.
+//         warps may be half a slab apart. All lanes arrive, where one could for its warp: racecheck follows that.
 // Order:  as in tile.cuh: one accumulator per entry, columns in ascending order.
 #pragma once
 #include "dense/barrier.cuh"
@@ -30,7 +30,7 @@ template <class R, int T> struct Ring {
 
     __device__ __forceinline__ void init() const {
         if (threadIdx.x == 0) {
-            for (u32 s = 0; s < S::STAGES; s++) barrier_init(full(s), 1), barrier_init(empty(s), S::WARPS);
+            for (u32 s = 0; s < S::STAGES; s++) barrier_init(full(s), 32), barrier_init(empty(s), 32 * S::WARPS);
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         }
         __syncthreads();
@@ -46,8 +46,8 @@ template <class R, int T> struct Ring {
         if (k >= inner) {
             for (u32 i = 0; i < S::PITCH; i += Number<R>::GRAIN) *(uint4 *)(to + i) = {};
         }
-        __syncwarp();
         if (lane == 0) barrier_expect(full(slab), smaller(SLAB, inner - slab * SLAB) * (bytes_a + bytes_b));
+        else barrier_arrive(full(slab));
         __syncwarp();
         if (k < inner) {
             const Layout layout = right ? b.layout : a.layout;
@@ -91,8 +91,7 @@ __device__ __forceinline__ void accumulate_bulk(Accumulators<R, T> &acc, const O
 #pragma unroll
                 for (int m = 0; m < ROWS; m++) next.template load<S::PITCH>(m, at + p, at + q), now.multiply(m, acc);
             } else {
-                __syncwarp(); // all lanes have loaded the last of this slab
-                if (lane_id() == 0) barrier_arrive(ring.empty(s));
+                barrier_arrive(ring.empty(s)); // the last of this slab has been loaded
 #pragma unroll
                 for (int m = 0; m < ROWS / 2; m++) now.multiply(m, acc);
                 if (!last) barrier_wait(ring.full(s + 1), (s + 1) / S::STAGES % 2);

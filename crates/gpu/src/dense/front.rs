@@ -194,20 +194,30 @@ impl Fronts {
 }
 
 impl<T: Real> Fronts<T> {
-    /// Tiles of large fronts, and the order from which fronts are large. In f64 8192 takes 4.1 ms by warpgroups and 6.4 with tiles of 64, 4096
-    /// 1.47 and 1.36; `el3d_40` is refactorized in 27.4, 27.6, 28.1 and 28.6 ms if they begin at 2500, 3500, 4500 and 6000, but
-    /// `el3d_30` in 8.5 instead of 8.2 if at 4000 (`benches/runs/2026-11-22-h100/specialized.md`). In f32 warpgroups from 2500, 3500 and 6000
+    /// Tiles of large fronts, and the extent from which fronts are large: pivots and twice the update rows, as much must be updated at
+    /// once for large tiles to gain. In f64 8192 takes 4.0 ms by warpgroups and 6.3 with tiles of 64, 4096 1.43 and 1.27; `el3d_40` is
+    /// refactorized in 27.7 ms if they begin at an order of 4500, in 27.2 at an extent of 4500, 27.1 at 5000, `el3d_30` in 8.0, 7.9 and 8.1
+    /// (`benches/runs/2026-11-22-h100/specialized.md`). In f32 warpgroups from orders of 2500, 3500 and 6000
     /// on refactorize `el3d_60` in 138, 139 and 143 ms, tall tiles in 191 (`benches/runs/2026-11-21-h100/sparse/tiles.md`).
     pub const LARGE: (Tile, u32) = match size_of::<T>() {
         4 => (Tile::Warpgroups, 3500),
         _ => (Tile::Warpgroups, 4500),
     };
 
-    /// The tile that suits a list by its largest front.
+    /// Order from which tall tiles are the fastest until fronts are large, where nothing is gathered: in trees gathering gains more than
+    /// they do. In f64 4096 takes 1.24 ms with tall tiles and 1.27 with tiles of 64, 2048 0.54 and 0.51 to 0.59, 1024 0.26 and 0.23
+    /// (`benches/runs/2026-11-22-h100/specialized.md`).
+    const TALL: u32 = match size_of::<T>() {
+        4 => Self::LARGE.1,
+        _ => 3500,
+    };
+
+    /// The tile that suits a list that gathers nothing, by its largest front.
     #[must_use]
     pub fn tile_for(gpu: &Gpu, largest_order: u32) -> Tile {
         let wanted = match Self::LARGE {
             (large, from) if largest_order >= from => Self::usable(gpu, large),
+            _ if largest_order >= Self::TALL => Tile::Tall,
             _ => Tile::T64,
         };
         Tile::on(wanted, gpu, shared_bytes::<T>(wanted))

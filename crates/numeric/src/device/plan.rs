@@ -20,8 +20,9 @@ pub struct DeviceOptions {
     pub small_order: u32,
     /// Most fronts of a subtree that one block works off alone.
     pub sequence: u32,
-    /// From this order on fronts are cut into `large_tile`s instead of tiles of 64.
-    pub large_order: u32,
+    /// Fronts whose pivots and twice their update rows together come to this are cut into `large_tile`s instead of tiles of 64:
+    /// large tiles gain where much is updated at once, and lose where one diagonal tile waits for the other.
+    pub large_extent: u32,
     /// Tiles of large fronts.
     pub large_tile: Tile,
     /// Precision of the factor.
@@ -34,11 +35,11 @@ pub struct DeviceOptions {
 
 impl Default for DeviceOptions {
     fn default() -> Self {
-        let (large_tile, large_order) = Fronts::<f64>::LARGE;
+        let (large_tile, large_extent) = Fronts::<f64>::LARGE;
         Self {
             small_order: 96,
             sequence: 16,
-            large_order,
+            large_extent,
             large_tile,
             precision: Precision::F64,
             waves: 1,
@@ -51,12 +52,12 @@ impl DeviceOptions {
     /// The same for a factor of `precision`, with the tiles of large fronts that are fastest there.
     #[must_use]
     pub fn with_precision(self, precision: Precision) -> Self {
-        let (large_tile, large_order) = match precision {
+        let (large_tile, large_extent) = match precision {
             Precision::F64 => Fronts::<f64>::LARGE,
             Precision::F32 => Fronts::<f32>::LARGE,
         };
         Self {
-            large_order,
+            large_extent,
             large_tile,
             precision,
             ..self
@@ -216,7 +217,7 @@ fn kind(options: &DeviceOptions, npiv: usize, nupd: usize) -> FrontKind {
         FrontKind::Small
     } else if pivots == 0 {
         FrontKind::Sum
-    } else if u64::from(pivots) + u64::from(updates) < u64::from(options.large_order) {
+    } else if u64::from(pivots) + 2 * u64::from(updates) < u64::from(options.large_extent) {
         FrontKind::Tiled(Tile::T64)
     } else {
         FrontKind::Tiled(options.large_tile)

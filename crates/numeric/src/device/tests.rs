@@ -231,7 +231,7 @@ pub(super) fn model(name: &str) -> SymmetricCsc<f64> {
 const SMALL: DeviceOptions = DeviceOptions {
     small_order: 24,
     sequence: 5,
-    large_order: 150,
+    large_extent: 150,
     large_tile: Tile::T128,
     precision: Precision::F64,
     waves: 1,
