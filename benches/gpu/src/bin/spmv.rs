@@ -32,6 +32,12 @@ fn run(suite: &mut Suite) -> Result<(), GpuError> {
         ("power law, 2 M rows", || power_law(1 << 21)),
     ];
     for (size, make) in problems {
+        if !["f64", "f32"]
+            .iter()
+            .any(|t| suite.wants(&format!("spmv {t} {size}")))
+        {
+            continue;
+        }
         let matrix = make();
         both::<f64>(suite, size, &matrix)?;
         both::<f32>(suite, size, &matrix)?;
@@ -41,7 +47,7 @@ fn run(suite: &mut Suite) -> Result<(), GpuError> {
 
 fn both<T: Real + Number>(suite: &mut Suite, size: &str, matrix: &Matrix) -> Result<(), GpuError> {
     let problem = format!("spmv {}", T::NAME);
-    if !suite.wants(&problem) {
+    if !suite.wants(&format!("{problem} {size}")) {
         return Ok(());
     }
     let (gpu, stream) = (suite.gpu().clone(), suite.gpu().stream()?);
@@ -93,6 +99,18 @@ fn both<T: Real + Number>(suite: &mut Suite, size: &str, matrix: &Matrix) -> Res
         let a = SparseMatrix::with_format(&gpu, &stream, &csr, format)?;
         suite.time(case(&format!("{format:?}")), |s| a.multiply(s, &x, &mut y))?;
     }
+    for depth in [1, 2].into_iter().filter(|_| skewed) {
+        let start = std::time::Instant::now();
+        let a = SparseMatrix::by_column_with_depth(&gpu, &stream, &csr, depth)?;
+        eprintln!(
+            "dealt in {:.2} s, {:.1} MB",
+            start.elapsed().as_secs_f64(),
+            a.matrix_bytes() as f64 / 1e6
+        );
+        suite.time(case(&format!("ByColumn, {depth} deep")), |s| {
+            a.multiply(s, &x, &mut y)
+        })?;
+    }
     let a = SparseMatrix::new(&gpu, &stream, &csr)?;
     suite.time(case(&format!("chosen: {:?}", a.format())), |s| {
         a.multiply(s, &x, &mut y)
@@ -126,7 +144,15 @@ fn halves<T: Real>(
     let lower = matrix.lower();
     let values: Vec<T> = lower.values.iter().map(|&v| T::from_f64(v)).collect();
     let csr = Csr::new(matrix.rows() as u32, &lower.starts, &lower.columns, &values)?;
-    for (rows, window) in [(512, 2048), (768, 2560), (1024, 3072), (1536, 4096)] {
+    let a = SparseMatrix::with_format(&gpu, &stream, &csr, Format::SymmetricEll)?;
+    suite.time(case("SymmetricEll"), |s| a.multiply(s, x, &mut *y))?;
+    let a = SparseMatrix::symmetric(&gpu, &stream, &csr)?;
+    suite.time(case(&format!("symmetric, chosen: {:?}", a.format())), |s| {
+        a.multiply(s, x, &mut *y)
+    })?;
+    let windows = [(768, 2560), (512, 2048), (1024, 3072), (1536, 4096)];
+    let tried = if suite.is_quick() { 1 } else { windows.len() };
+    for &(rows, window) in &windows[..tried] {
         let start = std::time::Instant::now();
         let a = SparseMatrix::symmetric_with_windows(&gpu, &stream, &csr, rows, window)?;
         eprintln!(

@@ -20,6 +20,23 @@ template <class T> struct Update {
     __device__ void add(u64 row, T sum) const { y[row] = fma(alpha, sum, y[row]); }
 };
 
+// Loads that are left out, not branched around, where `wanted` is false: a branch keeps a load and its use together, so
+// that one waits for the other. Volatile, so that they stay where they are written, before barriers too. `once` reads
+// what should leave the caches first.
+#define LOAD_IF(NAME, CACHE, T, REGISTER)                                                                             \
+    __device__ __forceinline__ T NAME(bool wanted, const T *from, T other) {                                          \
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global." CACHE "." #T " %0, [%1]; }"               \
+            : "+" REGISTER(other)                                                                                     \
+            : "l"(from), "r"((u32)wanted));                                                                           \
+        return other;                                                                                                 \
+    }
+LOAD_IF(load_if, "nc", f64, "d")
+LOAD_IF(load_if, "nc", f32, "f")
+LOAD_IF(load_once_if, "cs", f64, "d")
+LOAD_IF(load_once_if, "cs", f32, "f")
+LOAD_IF(load_once_if, "cs", u32, "r")
+LOAD_IF(load_once_if, "cs", u16, "h")
+
 // Sum of the neighbors' values within groups of LANES, to each group's first lane, always in the same tree.
 template <u32 LANES, class T> __device__ inline T group_sum(T v) {
 #pragma unroll

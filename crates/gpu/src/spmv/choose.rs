@@ -14,6 +14,8 @@ pub enum Format {
     CsrRows,
     /// Compressed rows, cut into tiles of equal work.
     CsrMerge,
+    /// Windows of rows, the entries of each in the order of their columns.
+    ByColumn,
     /// All rows padded to the longest.
     Ell,
     /// The first entries of all rows as ELL, the rest as COO.
@@ -22,6 +24,8 @@ pub enum Format {
     SlicedEll,
     /// The lower half of a symmetric matrix, in windows.
     SymmetricLower,
+    /// The lower half of a symmetric matrix padded to the longest row, and the pattern of the whole.
+    SymmetricEll,
 }
 
 /// What the choice rests on: the lengths of the rows.

@@ -19,7 +19,7 @@ pub(super) struct Ell<T> {
 }
 
 /// An error unless `entries`, padding included, can be counted in 32 bits.
-fn countable(entries: u64) -> Result<usize, GpuError> {
+pub(super) fn countable(entries: u64) -> Result<usize, GpuError> {
     let limit = u64::from(u32::MAX);
     if entries > limit {
         return Err(too_long(

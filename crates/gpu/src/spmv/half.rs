@@ -220,7 +220,7 @@ impl Rows {
 }
 
 /// The entries that rows have in other lines, by rows and ascending: starts, then line and number in there of each. All was checked.
-fn elsewhere(starts: &[u64], indices: &[u32]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+pub(super) fn elsewhere(starts: &[u64], indices: &[u32]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     let line = |j: usize| &indices[starts[j] as usize..starts[j + 1] as usize];
     let n = starts.len() - 1;
     // next[i + 1] counts, then becomes where row i's next entry goes, and so its end

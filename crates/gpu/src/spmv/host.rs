@@ -97,6 +97,10 @@ impl<'a, T: Copy> Csr<'a, T> {
         &self.columns[self.range(row)]
     }
 
+    pub(super) fn starts(&self) -> &'a [u64] {
+        self.starts
+    }
+
     pub(super) fn all_columns(&self) -> &'a [u32] {
         self.columns
     }

@@ -1,4 +1,4 @@
-//! Sparse matrix times vector on the device: `y = α A x + β z`, in seven storage formats.
+//! Sparse matrix times vector on the device: `y = α A x + β z`, in nine storage formats.
 //!
 //! A [`SparseMatrix`] is made from a CSR matrix on the host ([`Csr`]), in the format that the matrix's
 //! [`Profile`] asks for or in a given one:
@@ -8,10 +8,12 @@
 //! | [`Format::Coo`] | as a part of others | size + 8 | Bell, Garland 2009 |
 //! | [`Format::CsrRows`] | rows of similar length, short matrices, several vectors | size + 4 | Bell, Garland 2009 |
 //! | [`Format::CsrMerge`] | skewed rows | size + 4 | Merrill, Garland 2016 |
+//! | [`Format::ByColumn`] | skewed rows, columns anywhere | size + 6 | Buluç, Fineman, Frigo, Gilbert, Leiserson 2009 |
 //! | [`Format::Ell`] | rows of equal length | size + 4 | Bell, Garland 2009 |
 //! | [`Format::Hybrid`] | a few long rows among equal ones | size + 4 | Bell, Garland 2009 |
 //! | [`Format::SlicedEll`] | regular rows | size + 4 | Kreutzer, Hager, Wellein, Fehske, Bishop 2014 |
 //! | [`Format::SymmetricLower`] | symmetric, given by its lower half | (size + 2) / 2 | Buluç, Williams, Oliker, Demmel 2011 |
+//! | [`Format::SymmetricEll`] | the same, short rows near each other | size / 2 + 4 | – |
 //!
 //! Every format gives the same bits in every run and on every card: no sum depends on which block comes
 //! first, because no kernel adds with floating-point atomics. Formats differ from each other by rounding.
@@ -22,14 +24,17 @@
 
 mod backward_error;
 mod balanced;
+mod by_column;
 mod choose;
 mod conjugate;
 mod csr;
 mod ell;
 mod half;
 mod host;
+mod rounds;
 mod scale;
 mod symmetric;
+mod symmetric_ell;
 #[cfg(test)]
 mod tests;
 mod windows;
@@ -69,11 +74,13 @@ pub struct SparseMatrix<T> {
 enum Storage<T> {
     Csr(csr::CsrRows<T>),
     Merge(balanced::CsrMerge<T>),
+    ByColumn(by_column::ByColumn<T>),
     Coo(balanced::Coo<T>),
     Ell(ell::Ell<T>),
     Hybrid(ell::Ell<T>, balanced::Coo<T>),
     Sliced(ell::SlicedEll<T>),
     Symmetric(symmetric::Symmetric<T>),
+    SymmetricEll(symmetric_ell::SymmetricEll<T>),
 }
 
 impl<T: Real> SparseMatrix<T> {
@@ -101,7 +108,8 @@ impl<T: Real> SparseMatrix<T> {
         Self::new(gpu, stream, &full)
     }
 
-    /// `matrix` in `format`. [`Format::SymmetricLower`] takes the lower half and multiplies by the whole.
+    /// `matrix` in `format`. [`Format::SymmetricLower`] and [`Format::SymmetricEll`] take the lower half and multiply by the
+    /// whole.
     ///
     /// # Errors
     /// [`GpuError::Shape`] where the format's padding passes 2^32 entries or, for the symmetric format,
@@ -115,6 +123,7 @@ impl<T: Real> SparseMatrix<T> {
         let storage = match format {
             Format::CsrRows => Storage::Csr(csr::CsrRows::new(gpu, stream, matrix)?),
             Format::CsrMerge => Storage::Merge(balanced::CsrMerge::new(gpu, stream, matrix)?),
+            Format::ByColumn => Storage::ByColumn(by_column::ByColumn::new(gpu, stream, matrix)?),
             Format::Coo => Storage::Coo(balanced::Coo::new(gpu, stream, matrix, 0)?),
             Format::Ell => {
                 let width = Profile::of(matrix).longest;
@@ -130,6 +139,9 @@ impl<T: Real> SparseMatrix<T> {
             Format::SlicedEll => Storage::Sliced(ell::SlicedEll::new(gpu, stream, matrix)?),
             Format::SymmetricLower => {
                 Storage::Symmetric(symmetric::Symmetric::new(gpu, stream, matrix)?)
+            }
+            Format::SymmetricEll => {
+                Storage::SymmetricEll(symmetric_ell::SymmetricEll::new(gpu, stream, matrix)?)
             }
         };
         Ok(Self {
@@ -153,6 +165,23 @@ impl<T: Real> SparseMatrix<T> {
             columns: matrix.columns(),
             format: Format::CsrRows,
             storage: Storage::Csr(csr::CsrRows::with_lanes(gpu, stream, matrix, lanes)?),
+        })
+    }
+
+    /// Windows by column with rounds of 1024 times `depth` entries, 1 or 2: for the benches' ladder.
+    #[doc(hidden)]
+    pub fn by_column_with_depth(
+        gpu: &Gpu,
+        stream: &Stream,
+        matrix: &Csr<'_, T>,
+        depth: u32,
+    ) -> Result<Self, GpuError> {
+        let storage = by_column::ByColumn::with_depth(gpu, stream, matrix, depth)?;
+        Ok(Self {
+            rows: matrix.rows(),
+            columns: matrix.columns(),
+            format: Format::ByColumn,
+            storage: Storage::ByColumn(storage),
         })
     }
 
@@ -199,11 +228,13 @@ impl<T: Real> SparseMatrix<T> {
         match &self.storage {
             Storage::Csr(m) => m.bytes(),
             Storage::Merge(m) => m.bytes(),
+            Storage::ByColumn(m) => m.bytes(),
             Storage::Coo(m) => m.bytes(),
             Storage::Ell(m) => m.bytes(),
             Storage::Hybrid(m, rest) => m.bytes() + rest.bytes(),
             Storage::Sliced(m) => m.bytes(),
             Storage::Symmetric(m) => m.bytes(),
+            Storage::SymmetricEll(m) => m.bytes(),
         }
     }
 
@@ -326,6 +357,7 @@ impl<T: Real> SparseMatrix<T> {
         match &self.storage {
             Storage::Csr(m) => m.launch(stream, product),
             Storage::Merge(m) => m.launch(stream, product),
+            Storage::ByColumn(m) => m.launch(stream, product),
             Storage::Coo(m) => m.launch(stream, product),
             Storage::Ell(m) => m.launch(stream, product),
             Storage::Hybrid(m, rest) => {
@@ -334,6 +366,7 @@ impl<T: Real> SparseMatrix<T> {
             }
             Storage::Sliced(m) => m.launch(stream, product),
             Storage::Symmetric(m) => m.launch(stream, product),
+            Storage::SymmetricEll(m) => m.launch(stream, product),
         }
     }
 }

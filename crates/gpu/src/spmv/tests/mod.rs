@@ -3,6 +3,7 @@
 mod backward_error;
 mod conjugate;
 mod cutting;
+mod dealing;
 mod products;
 mod scale;
 
@@ -99,6 +100,18 @@ fn grid_lower(side: u32) -> Owned {
         })
         .collect();
     Owned::from_rows(side * side * side, lists)
+}
+
+/// The lower half, diagonal included, of a grid of side³ points, each coupled with its 6 neighbors.
+fn short_lower(side: u32) -> Owned {
+    let steps = [side * side, side, 1, 0];
+    let row = |i: u32| {
+        steps
+            .iter()
+            .filter_map(|step| i.checked_sub(*step))
+            .collect()
+    };
+    Owned::from_rows(side.pow(3), (0..side.pow(3)).map(row).collect())
 }
 
 /// Lower halves that are hard to cut: full rows and columns, long rows, rows without a diagonal.

@@ -1,16 +1,19 @@
 use super::super::{Csr, Format, SparseMatrix};
-use super::{Owned, awkward_lowers, grid_lower, random};
+use super::{Owned, awkward_lowers, grid_lower, random, short_lower};
 use crate::primitives::{MatrixView, MatrixViewMut, Real};
 use crate::testing;
 
-const FULL: [Format; 6] = [
+const FULL: [Format; 7] = [
     Format::Coo,
     Format::CsrRows,
     Format::CsrMerge,
+    Format::ByColumn,
     Format::Ell,
     Format::Hybrid,
     Format::SlicedEll,
 ];
+
+const LOWER: [Format; 2] = [Format::SymmetricLower, Format::SymmetricEll];
 
 /// `A x` and `|A| |x|`, by the full matrix or by its lower half.
 fn product(a: &Owned, x: &[f64], lower: bool) -> (Vec<f64>, Vec<f64>) {
@@ -48,7 +51,7 @@ fn check<T: Real>(a: &Owned, format: Format) {
     };
     let x = narrow(&vector(a.columns as usize, 0.3));
     let b = narrow(&vector(a.rows(), 0.9));
-    let (want, size) = product(&rounded, &wide(&x), format == Format::SymmetricLower);
+    let (want, size) = product(&rounded, &wide(&x), LOWER.contains(&format));
     let (dx, db) = (
         stream.to_device(gpu, &x).unwrap(),
         stream.to_device(gpu, &b).unwrap(),
@@ -157,8 +160,10 @@ fn the_lower_half_multiplies_as_the_whole() {
         return;
     }
     for a in awkward_lowers() {
-        check::<f64>(&a, Format::SymmetricLower);
-        check::<f32>(&a, Format::SymmetricLower);
+        for format in LOWER {
+            check::<f64>(&a, format);
+            check::<f32>(&a, format);
+        }
     }
 }
 
@@ -166,7 +171,7 @@ fn the_lower_half_multiplies_as_the_whole() {
 fn symmetric_matrices_choose_and_agree() {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
-    for a in [grid_lower(12), grid_lower(50)] {
+    for a in [grid_lower(12), grid_lower(50), short_lower(50)] {
         let matrix = SparseMatrix::symmetric(gpu, &stream, &a.csr()).unwrap();
         let x = vector(a.rows(), 0.1);
         let (want, size) = product(&a, &x, true);
@@ -230,13 +235,13 @@ fn nan_and_infinity_reach_exactly_the_rows_that_touch_them() {
     let cases = FULL
         .map(|f| (f, &full))
         .into_iter()
-        .chain([(Format::SymmetricLower, &lower)]);
+        .chain(LOWER.map(|f| (f, &lower)));
     for (format, a) in cases {
         let matrix = SparseMatrix::with_format(gpu, &stream, &a.csr(), format).unwrap();
         let mut x = vector(a.rows(), 0.5);
         x[77] = f64::NAN;
         x[1500] = f64::INFINITY;
-        let symmetric = format == Format::SymmetricLower;
+        let symmetric = LOWER.contains(&format);
         let (want, _) = product(a, &x, symmetric);
         let dx = stream.to_device(gpu, &x).unwrap();
         let mut y = gpu.alloc::<f64>(a.rows()).unwrap();
@@ -259,7 +264,7 @@ fn bits_repeat_over_a_hundred_runs() {
     let cases = FULL
         .map(|f| (f, &full))
         .into_iter()
-        .chain([(Format::SymmetricLower, &lower)]);
+        .chain(LOWER.map(|f| (f, &lower)));
     for (format, a) in cases {
         // Padding to the longest row would take 120 million entries.
         if format == Format::Ell {
