@@ -28,7 +28,7 @@ pub enum Format {
     SymmetricEll,
 }
 
-/// What the choice rests on: the lengths of the rows.
+/// What the choice rests on: the lengths of the rows, and how far apart the columns are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Profile {
@@ -46,6 +46,11 @@ pub struct Profile {
     pub sliced_entries: u64,
     /// Width of the ELL part of a hybrid: as long as a third of the rows are longer.
     pub hybrid_width: u32,
+    /// Lines of `x` that the gather of an entry fetches where 32 entries are taken as they stand; 0 where `x` fits in the
+    /// first-level cache. Of a sample.
+    pub lines: f64,
+    /// The same where a window's entries are taken by column.
+    pub lines_by_column: f64,
 }
 
 /// Rows of a slice.
@@ -59,11 +64,43 @@ const MOST_PADDING: f64 = 1.15;
 const LONG_MEAN: f64 = 40.0;
 /// Rows below which sliced ELL, with one thread a row, leaves the card idle.
 const FEW_ROWS: u32 = 100_000;
+/// Lines an entry from which on requests for them take longer than the matrix takes to be read: the second-level cache
+/// answers 131 an ns on the H100, which reads 250 entries in that time.
+const SCATTERED: f64 = 0.5;
+/// Part of these lines that may be left by column, where entries are larger and barriers many.
+const MOST_LEFT: f64 = 0.85;
+/// Entries from which on the windows of a large card have as many rounds as a sum has entries.
+const MANY_ENTRIES: u64 = 4_000_000;
+/// Windows of the sample: the multiprocessors of an H100; and most rows of one.
+const WINDOWS: usize = 132;
+const WINDOW_ROWS: usize = 20_000;
+/// A line of the caches, and what of `x` the first level holds.
+const LINE_BYTES: usize = 128;
+const FIRST_LEVEL_BYTES: usize = 256 << 10;
 /// Mean length of a lower half from which on windows pay.
 const LEAST_LOWER_MEAN: f64 = 8.0;
 
+/// Bytes of a symmetric ELL matrix between a row and the farthest that it knows, so that both readings of a value are one of
+/// device memory: a small part of the second-level cache (40 to 126 MB on large cards).
+const NEAR_BYTES: usize = 8 << 20;
+
+/// Whether symmetric ELL suits the matrix of this lower half, given with its profile and that of the whole.
+pub(super) fn suits_symmetric_ell<T: Copy>(
+    lower: &Profile,
+    full: &Profile,
+    matrix: &Csr<'_, T>,
+) -> bool {
+    let padding = |p: &Profile| f64::from(p.longest) * f64::from(p.rows) / p.entries.max(1) as f64;
+    let row_bytes = lower.longest as usize * size_of::<T>() + 4 * full.longest as usize;
+    let reach = (0..matrix.rows()).map(|i| i - matrix.row(i).first().copied().unwrap_or(i));
+    let near = reach.max().unwrap_or(0) as usize * row_bytes <= NEAR_BYTES;
+    near && lower.rows >= FEW_ROWS
+        && padding(lower) <= MOST_PADDING
+        && padding(full) <= MOST_PADDING
+}
+
 impl Profile {
-    /// Measures a matrix: one pass over the starts of its rows.
+    /// Measures a matrix: one pass over the starts of its rows, and a look at four windows of its columns.
     #[must_use]
     pub fn of<T: Copy>(matrix: &Csr<'_, T>) -> Self {
         let rows = matrix.rows();
@@ -72,6 +109,7 @@ impl Profile {
         let mean = entries as f64 / f64::from(rows.max(1));
         let squares: f64 = lengths.iter().map(|&l| (f64::from(l) - mean).powi(2)).sum();
         let longest = lengths.iter().copied().max().unwrap_or(0);
+        let (lines, lines_by_column) = lines(matrix);
         Self {
             rows,
             entries,
@@ -80,6 +118,8 @@ impl Profile {
             longest,
             sliced_entries: sliced_entries(&lengths),
             hybrid_width: hybrid_width(&lengths, longest),
+            lines,
+            lines_by_column,
         }
     }
 
@@ -93,6 +133,10 @@ impl Profile {
         if self.deviation <= self.mean && f64::from(self.longest) <= 8.0 * self.mean.max(4.0) {
             return Format::CsrRows;
         }
+        let gains = self.lines_by_column <= MOST_LEFT * self.lines;
+        if self.entries >= MANY_ENTRIES && self.lines >= SCATTERED && gains {
+            return Format::ByColumn;
+        }
         Format::CsrMerge
     }
 
@@ -105,6 +149,40 @@ impl Profile {
         }
         self.format()
     }
+}
+
+/// Lines of `x` an entry, as entries stand and by column.
+fn lines<T: Copy>(matrix: &Csr<'_, T>) -> (f64, f64) {
+    const SAMPLES: usize = 4;
+    if matrix.columns() as usize * size_of::<T>() <= FIRST_LEVEL_BYTES {
+        return (0.0, 0.0);
+    }
+    let columns = matrix.all_columns();
+    let windows = WINDOWS.max(matrix.rows() as usize / WINDOW_ROWS);
+    let window = columns.len().div_ceil(windows).max(1);
+    let (mut entries, mut as_they_stand, mut by_column) = (0, 0, 0);
+    for k in 0..SAMPLES {
+        let start = columns.len() / SAMPLES * k;
+        let mut sample = columns[start..columns.len().min(start + window)].to_vec();
+        entries += sample.len();
+        as_they_stand += lines_of::<T>(&sample);
+        sample.sort_unstable();
+        by_column += lines_of::<T>(&sample);
+    }
+    let each = |lines: usize| lines as f64 / entries.max(1) as f64;
+    (each(as_they_stand), each(by_column))
+}
+
+/// Lines that warps fetch which take 32 of these columns each.
+fn lines_of<T>(columns: &[u32]) -> usize {
+    let per_line = (LINE_BYTES / size_of::<T>()) as u32;
+    let warps = columns.chunks(32).map(|warp| {
+        let mut lines: Vec<u32> = warp.iter().map(|column| column / per_line).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines.len()
+    });
+    warps.sum()
 }
 
 /// Entries in slices of rows sorted by length within windows.

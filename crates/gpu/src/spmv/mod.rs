@@ -40,6 +40,7 @@ mod tests;
 mod windows;
 
 pub use backward_error::{BackwardError, Residuals};
+use choose::suits_symmetric_ell;
 pub use choose::{Format, Profile};
 pub use conjugate::{Conjugate, Progress};
 pub use half::HalfPattern;
@@ -100,11 +101,15 @@ impl<T: Real> SparseMatrix<T> {
     /// [`GpuError::Shape`] for an entry above the diagonal; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
     pub fn symmetric(gpu: &Gpu, stream: &Stream, lower: &Csr<'_, T>) -> Result<Self, GpuError> {
         lower.require_lower()?;
-        if Profile::of(lower).format_of_lower() == Format::SymmetricLower {
+        let profile = Profile::of(lower);
+        if profile.format_of_lower() == Format::SymmetricLower {
             return Self::with_format(gpu, stream, lower, Format::SymmetricLower);
         }
         let (starts, columns, values) = lower.mirrored();
         let full = Csr::new(lower.rows(), &starts, &columns, &values)?;
+        if suits_symmetric_ell(&profile, &Profile::of(&full), lower) {
+            return Self::with_format(gpu, stream, lower, Format::SymmetricEll);
+        }
         Self::new(gpu, stream, &full)
     }
 

@@ -166,6 +166,17 @@ fn the_choice_follows_the_rows() {
     assert_eq!(profile.format(), Format::CsrMerge);
     assert!(profile.hybrid_width >= 1 && profile.hybrid_width <= 3);
     assert!(profile.longest > 700 && profile.mean < 20.0);
+    // Columns anywhere, and the same rows with columns near each other.
+    let scattered = random(400_000, 1 << 20, 12, 700, 11);
+    assert_eq!(Profile::of(&scattered.csr()).format(), Format::ByColumn);
+    let near = (0..scattered.rows()).map(|i| {
+        let first = (i as u32).min((1 << 20) - 1000);
+        (0..scattered.row(i).count() as u32)
+            .map(|k| first + k)
+            .collect()
+    });
+    let near = Owned::from_rows(1 << 20, near.collect());
+    assert_eq!(Profile::of(&near.csr()).format(), Format::CsrMerge);
     let diagonal = Owned::from_rows(200_000, (0..200_000).map(|i| vec![i]).collect());
     assert_eq!(Profile::of(&diagonal.csr()).format(), Format::SlicedEll);
 }
