@@ -99,18 +99,6 @@ fn both<T: Real + Number>(suite: &mut Suite, size: &str, matrix: &Matrix) -> Res
         let a = SparseMatrix::with_format(&gpu, &stream, &csr, format)?;
         suite.time(case(&format!("{format:?}")), |s| a.multiply(s, &x, &mut y))?;
     }
-    for depth in [1, 2].into_iter().filter(|_| skewed) {
-        let start = std::time::Instant::now();
-        let a = SparseMatrix::by_column_with_depth(&gpu, &stream, &csr, depth)?;
-        eprintln!(
-            "dealt in {:.2} s, {:.1} MB",
-            start.elapsed().as_secs_f64(),
-            a.matrix_bytes() as f64 / 1e6
-        );
-        suite.time(case(&format!("ByColumn, {depth} deep")), |s| {
-            a.multiply(s, &x, &mut y)
-        })?;
-    }
     let a = SparseMatrix::new(&gpu, &stream, &csr)?;
     suite.time(case(&format!("chosen: {:?}", a.format())), |s| {
         a.multiply(s, &x, &mut y)

@@ -10,8 +10,8 @@ use crate::{Arg, DeviceBuffer, Gpu, GpuError, Kernel, Launch, Program, Stream};
 const PROGRAM: Program = Program::at("spmv/by_column.cu");
 /// Threads of a window's block.
 const BLOCK: u32 = 1024;
-/// Entries of a thread in a round.
-const DEPTH: u32 = 1;
+/// Entries of a thread in a round, as in the kernel.
+const DEPTH: u32 = 2;
 /// Shared memory that a window leaves for the first-level cache, in bytes.
 const CACHE_BYTES: u32 = 48 << 10;
 /// Most sums of a window: places take 16 bits.
@@ -34,17 +34,8 @@ pub(super) struct ByColumn<T> {
 
 impl<T: Real> ByColumn<T> {
     pub fn new(gpu: &Gpu, stream: &Stream, matrix: &Csr<'_, T>) -> Result<Self, GpuError> {
-        Self::with_depth(gpu, stream, matrix, DEPTH)
-    }
-
-    pub fn with_depth(
-        gpu: &Gpu,
-        stream: &Stream,
-        matrix: &Csr<'_, T>,
-        depth: u32,
-    ) -> Result<Self, GpuError> {
         let names = [
-            format!("by_column_{}_{depth}", T::NAME),
+            format!("by_column_{}", T::NAME),
             format!("by_column_segments_{}", T::NAME),
         ];
         let info = gpu.info();
@@ -52,7 +43,7 @@ impl<T: Real> ByColumn<T> {
         let sizes = Sizes {
             at_once: info.multiprocessors.into(),
             places: (bytes / size_of::<T>()).clamp(256, MOST_PLACES),
-            round: (BLOCK * depth) as usize,
+            round: (BLOCK * DEPTH) as usize,
         };
         let rounds = deal(matrix, sizes);
         let value = |&at: &u32| match at {

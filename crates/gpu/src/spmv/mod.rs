@@ -102,14 +102,14 @@ impl<T: Real> SparseMatrix<T> {
     pub fn symmetric(gpu: &Gpu, stream: &Stream, lower: &Csr<'_, T>) -> Result<Self, GpuError> {
         lower.require_lower()?;
         let profile = Profile::of(lower);
+        if suits_symmetric_ell(&profile, lower) {
+            return Self::with_format(gpu, stream, lower, Format::SymmetricEll);
+        }
         if profile.format_of_lower() == Format::SymmetricLower {
             return Self::with_format(gpu, stream, lower, Format::SymmetricLower);
         }
         let (starts, columns, values) = lower.mirrored();
         let full = Csr::new(lower.rows(), &starts, &columns, &values)?;
-        if suits_symmetric_ell(&profile, &Profile::of(&full), lower) {
-            return Self::with_format(gpu, stream, lower, Format::SymmetricEll);
-        }
         Self::new(gpu, stream, &full)
     }
 
@@ -170,23 +170,6 @@ impl<T: Real> SparseMatrix<T> {
             columns: matrix.columns(),
             format: Format::CsrRows,
             storage: Storage::Csr(csr::CsrRows::with_lanes(gpu, stream, matrix, lanes)?),
-        })
-    }
-
-    /// Windows by column with rounds of 1024 times `depth` entries, 1 or 2: for the benches' ladder.
-    #[doc(hidden)]
-    pub fn by_column_with_depth(
-        gpu: &Gpu,
-        stream: &Stream,
-        matrix: &Csr<'_, T>,
-        depth: u32,
-    ) -> Result<Self, GpuError> {
-        let storage = by_column::ByColumn::with_depth(gpu, stream, matrix, depth)?;
-        Ok(Self {
-            rows: matrix.rows(),
-            columns: matrix.columns(),
-            format: Format::ByColumn,
-            storage: Storage::ByColumn(storage),
         })
     }
 
