@@ -80,7 +80,7 @@ pub(crate) struct Element {
 }
 
 impl QuotientGraph {
-    /// Room for `n` variables whose lists hold `nnz` entries, each list empty.
+    /// Room for `n` variables whose lists hold `nnz` entries, each list empty. What is in the store stays.
     pub(crate) fn reset(&mut self, n: usize, nnz: usize) -> Result<(), OrderingError> {
         if n > MAX_ORDER {
             let (n, limit) = (n as u64, MAX_ORDER as u64);
@@ -92,19 +92,23 @@ impl QuotientGraph {
             ..Node::default()
         };
         refill(&mut self.nodes, n, node)?;
-        let room = nnz + nnz / 5 + n;
-        if self.store.len() < room {
-            // Grown, never cleared: entries are written before they are read.
-            let more = room - self.store.len();
-            reserve(&mut self.store, more)?;
-            self.store.resize(room, 0);
-        }
+        self.make_room(nnz + nnz / 5 + n)?;
         self.pivots.clear();
         reserve(&mut self.pivots, n)?;
         self.free = 0;
         self.stamp = 2;
         self.total = n as u32;
         self.eliminated = 0;
+        Ok(())
+    }
+
+    /// Makes the store so long at least. Grown, never cleared: entries are written before they are read.
+    pub(crate) fn make_room(&mut self, entries: usize) -> Result<(), OrderingError> {
+        if self.store.len() < entries {
+            let more = entries - self.store.len();
+            reserve(&mut self.store, more)?;
+            self.store.resize(entries, 0);
+        }
         Ok(())
     }
 

@@ -245,46 +245,56 @@ impl Contraction<'_> {
     fn write_in_blocks(&self, coarse: &mut Weighted) {
         let count = self.first.len();
         let block = count.div_ceil(BLOCKS).max(1);
-        let slots: Mutex<Vec<Vec<u32>>> = Mutex::default();
-        let lock = || slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let spaces: Mutex<Vec<(Vec<u32>, Weighted)>> = Mutex::default();
+        let lock = || spaces.lock().unwrap_or_else(PoisonError::into_inner);
         let parts: Vec<Weighted> = (0..count.div_ceil(block))
             .into_par_iter()
             .map(|k| {
-                let mut slot = lock().pop().unwrap_or_default();
-                let mut part = Weighted::default();
+                let (mut slot, mut part) = lock().pop().unwrap_or_default();
                 part.clear();
                 let range = k * block..count.min((k + 1) * block);
                 self.write(range, &mut slot, &mut part);
-                part.shrink();
-                lock().push(slot);
-                part
+                // A copy is as long as the lists are.
+                let exact = part.clone();
+                lock().push((slot, part));
+                exact
             })
             .collect();
+        drop(spaces);
         coarse.append(parts);
     }
 
     /// Appends a range of coarse vertices to `out`.
     fn write(&self, range: Range<usize>, slot: &mut Vec<u32>, out: &mut Weighted) {
-        slot.resize(slot.len().max(self.first.len()), 0);
+        if slot.len() < self.first.len() {
+            // Zeros fresh from the system: few of them are ever looked at.
+            *slot = Vec::new();
+            *slot = vec![0; self.first.len()];
+        }
         let members = |c: usize| {
             let v = self.first[c];
             (v, self.mate[v as usize])
         };
-        let degree = |v: u32| self.graph.neighbors(v).len();
-        let most = range.clone().map(members).map(|(v, m)| match m {
-            NONE => degree(v),
-            m => degree(v) + degree(m),
-        });
-        let most = most.sum();
-        // What is not written yet is no vertex.
+        let degree = |v: u32| match v {
+            NONE => 0,
+            v => self.graph.neighbors(v).len(),
+        };
+        let most: usize = (range.clone().map(members))
+            .map(|(v, m)| degree(v) + degree(m))
+            .sum();
         out.adjacency.clear();
-        out.adjacency.resize(most, NONE);
-        out.edge_weights.resize(most, 0);
+        out.edge_weights.clear();
+        // Half of the edges is what mostly stays.
+        grow(out, most / 2);
         out.offsets.reserve(range.len());
         out.weights.reserve(range.len());
         let mut end = 0;
         for c in range {
             let (v, m) = members(c);
+            let room = end + degree(v) + degree(m);
+            if room > out.adjacency.len() {
+                grow(out, room + most / 8);
+            }
             let mut list = List {
                 adjacency: &mut out.adjacency[end..],
                 weights: &mut out.edge_weights[end..],
@@ -315,6 +325,15 @@ impl Contraction<'_> {
             edges.for_each(|(&u, &w)| list.add(self.map[u as usize], w, c, slot));
         }
     }
+}
+
+/// Makes room for `entries` neighbors in all. What is not written yet is no vertex.
+fn grow(out: &mut Weighted, entries: usize) {
+    let more = entries - out.adjacency.len();
+    out.adjacency.reserve_exact(more);
+    out.edge_weights.reserve_exact(more);
+    out.adjacency.resize(entries, NONE);
+    out.edge_weights.resize(entries, 0);
 }
 
 /// The neighbors of a coarse vertex being written.

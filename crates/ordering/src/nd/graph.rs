@@ -83,19 +83,19 @@ impl Weighted {
 
     /// Appends `parts`, each of which has consecutive vertices and lists the neighbors by their
     /// final numbers.
-    pub(crate) fn append(&mut self, parts: Vec<Weighted>) {
+    pub(crate) fn append(&mut self, mut parts: Vec<Weighted>) {
         for part in &parts {
             let before = self.offsets.last().copied().unwrap_or(0);
             self.offsets
                 .extend(part.offsets[1..].iter().map(|&end| before + end));
             self.weights.extend_from_slice(&part.weights);
         }
-        let lists = |of: fn(&Weighted) -> &[u32]| -> Vec<u32> {
-            let lists: Vec<&[u32]> = parts.iter().map(of).collect();
-            concatenated(&lists)
+        let mut joined = |of: fn(&mut Weighted) -> &mut Vec<u32>| {
+            let lists = parts.iter_mut().map(|part| std::mem::take(of(part)));
+            concatenated(&lists.collect::<Vec<_>>())
         };
-        self.adjacency = lists(|part| &part.adjacency);
-        self.edge_weights = lists(|part| &part.edge_weights);
+        self.adjacency = joined(|part| &mut part.adjacency);
+        self.edge_weights = joined(|part| &mut part.edge_weights);
     }
 
     /// Makes `part` the subgraph on `vertices`; `place(u)` is the number in it of a vertex that

@@ -11,7 +11,7 @@ use crate::nd::Dissection;
 use crate::nd::apart::apart;
 use crate::nd::bisect::{Level, Separation};
 use crate::nd::buckets::{Counted, atomics, values};
-use crate::nd::graph::Weighted;
+use crate::nd::graph::{CHUNK, Weighted};
 use crate::nd::levels::{best_level, may_be_thin};
 use crate::nd::random::mix;
 use crate::nd::restrict::restrict;
@@ -43,7 +43,8 @@ fn is_like_a_plane(cost: f64, graph: &Weighted) -> bool {
 struct Descent<'a> {
     graph: Cow<'a, Weighted>,
     seed: u64,
-    tree: Tree,
+    /// Whether each node of the tree is divided.
+    divided: Vec<bool>,
     /// Where the subtree of each node ends in `arranged`.
     bounds: Vec<u32>,
     /// The vertices in the order of the tree.
@@ -71,18 +72,24 @@ impl Dissection<'_> {
         self.go_on()?;
         let tries = self.tries(&graph, &levels, tries, seed);
         if let Some(separation) = self.cut(&graph, &levels, &tries) {
+            drop(tries);
             return self.halve(graph, levels, separation, list, seed);
         }
-        let tree = self.tree(&graph, levels, &tries);
+        let Tree { labels, divided } = self.tree(&graph, levels, &tries);
+        drop(tries);
         self.go_on()?;
-        let (arranged, bounds) = arrange(&tree);
+        let (arranged, bounds) = arrange(&labels, &divided);
         let place = places(&arranged, graph.n());
-        let globals: Vec<u32> = arranged.iter().map(|&v| list[v as usize]).collect();
+        // The labels are done with: their memory takes the list in its new order.
+        let mut globals = labels;
+        let moved = globals.par_iter_mut().zip(&arranged).with_min_len(CHUNK);
+        moved.for_each(|(global, &v)| *global = list[v as usize]);
         list.copy_from_slice(&globals);
+        drop(globals);
         let descent = Descent {
             graph,
             seed,
-            tree,
+            divided,
             bounds,
             place,
             arranged,
@@ -119,6 +126,7 @@ impl Dissection<'_> {
         );
         let left_levels = keeps(&left).then_some(left_levels);
         let right_levels = keeps(&right).then_some(right_levels);
+        space.drop_lists();
         self.give_space(space);
         let (left_list, rest) = list.split_at_mut(count);
         let right_list = &mut rest[..right.n()];
@@ -178,8 +186,10 @@ impl Dissection<'_> {
         list: &mut [u32],
         start: u32,
     ) -> Result<(), OrderingError> {
-        let Descent { tree, bounds, .. } = descent;
-        if tree.divided[t as usize] {
+        let Descent {
+            divided, bounds, ..
+        } = descent;
+        if divided[t as usize] {
             let left = (bounds[2 * t as usize] - start) as usize;
             let right = (bounds[2 * t as usize + 1] - start) as usize;
             let (left_list, rest) = list[..right].split_at_mut(left);
@@ -210,14 +220,13 @@ impl Dissection<'_> {
 }
 
 /// The vertices in the order of the tree: left, right, separator; and where each node's subtree ends.
-fn arrange(tree: &Tree) -> (Vec<u32>, Vec<u32>) {
-    let labels = &tree.labels;
-    let counted = Counted::new(labels.len(), tree.divided.len(), |v| labels[v]);
+fn arrange(labels: &[u32], divided: &[bool]) -> (Vec<u32>, Vec<u32>) {
+    let counted = Counted::new(labels.len(), divided.len(), |v| labels[v]);
     let count = counted.totals();
     let mut ends = vec![0u32; count.len()];
     let mut starts = vec![0u32; count.len()];
     let mut at = 0;
-    place_subtree(tree, &count, 1, &mut at, &mut starts, &mut ends);
+    place_subtree(divided, &count, 1, &mut at, &mut starts, &mut ends);
     (counted.sorted(starts, at as usize), ends)
 }
 
@@ -230,16 +239,16 @@ pub(super) fn places(list: &[u32], n: usize) -> Vec<u32> {
 }
 
 fn place_subtree(
-    tree: &Tree,
+    divided: &[bool],
     count: &[u32],
     t: u32,
     at: &mut u32,
     next: &mut [u32],
     ends: &mut [u32],
 ) {
-    if tree.divided[t as usize] {
-        place_subtree(tree, count, 2 * t, at, next, ends);
-        place_subtree(tree, count, 2 * t + 1, at, next, ends);
+    if divided[t as usize] {
+        place_subtree(divided, count, 2 * t, at, next, ends);
+        place_subtree(divided, count, 2 * t + 1, at, next, ends);
     }
     next[t as usize] = *at;
     *at += count[t as usize];

@@ -8,14 +8,15 @@ use std::sync::atomic::AtomicBool;
 use crate::error::OrderingError;
 use crate::mindeg::{Amd, NONE};
 use crate::nd::graph::Weighted;
+use crate::nd::numbers::Numbers;
 use crate::workspace::Workspace;
 
 /// Memory for ordering pieces, one per thread.
 #[derive(Default)]
 pub(crate) struct LeafSpace {
     ws: Workspace,
-    /// Number of each vertex in the piece and its halo, or `NONE`; length n.
-    local: Vec<u32>,
+    /// Number of each vertex in the piece and its halo.
+    local: Numbers,
     /// The piece, then its halo.
     vertices: Vec<u32>,
     order: Vec<u32>,
@@ -29,29 +30,12 @@ impl LeafSpace {
         piece: &mut [u32],
         stop: &AtomicBool,
     ) -> Result<(), OrderingError> {
-        self.local.resize(graph.n(), NONE);
         self.vertices.clear();
-        self.vertices.extend_from_slice(piece);
-        for (k, &v) in piece.iter().enumerate() {
-            self.local[v as usize] = k as u32;
-        }
-        let mut inside = 0;
-        let mut entries = 0;
+        self.local.clear(piece.len(), graph.n());
         for &v in piece.iter() {
-            for &u in graph.neighbors(v) {
-                entries += 1;
-                let local = &mut self.local[u as usize];
-                if *local == NONE {
-                    *local = self.vertices.len() as u32;
-                    self.vertices.push(u);
-                }
-                inside += usize::from((*local as usize) < piece.len());
-            }
+            self.local.find(v, &mut self.vertices);
         }
-        self.load(graph, piece.len(), 2 * entries - inside)?;
-        for &v in &self.vertices {
-            self.local[v as usize] = NONE;
-        }
+        self.load(graph, piece)?;
         let elimination = Amd::new(&mut self.ws, piece.len() as u32, true);
         elimination.until(stop).run(NONE, &mut ())?;
         self.order.clear();
@@ -67,48 +51,55 @@ impl LeafSpace {
     }
 
     /// The quotient graph of the piece and its halo; the halo's lists hold the piece's vertices.
-    fn load(
-        &mut self,
-        graph: &Weighted,
-        piece: usize,
-        entries: usize,
-    ) -> Result<(), OrderingError> {
+    fn load(&mut self, graph: &Weighted, piece: &[u32]) -> Result<(), OrderingError> {
         let q = &mut self.ws.quotient;
-        q.reset(self.vertices.len(), entries)?;
-        let (inner, halo) = self.vertices.split_at(piece);
+        let own = piece.len();
+        // The piece's lists come first in the store, one after the other: they are written as their vertices get their numbers.
+        let entries = piece.iter().map(|&v| graph.neighbors(v).len()).sum();
+        q.make_room(entries)?;
+        let (mut at, mut inside) = (0, 0);
+        for &v in piece {
+            for &u in graph.neighbors(v) {
+                let number = self.local.find(u, &mut self.vertices);
+                q.store[at] = number;
+                at += 1;
+                inside += usize::from((number as usize) < own);
+            }
+        }
+        q.reset(self.vertices.len(), 2 * entries - inside)?;
         q.total = 0;
         for (node, &v) in q.nodes.iter_mut().zip(&self.vertices) {
             node.weight = graph.weights[v as usize] as i32;
             q.total += node.weight as u32;
         }
-        for (i, &v) in inner.iter().enumerate() {
-            q.nodes[i].len = graph.neighbors(v).len() as u32;
-            for &u in graph.neighbors(v) {
-                let local = self.local[u as usize] as usize;
+        let mut start = 0;
+        for (i, &v) in piece.iter().enumerate() {
+            let list = graph.neighbors(v);
+            q.nodes[i].len = list.len() as u32;
+            for (&number, &u) in q.store[start..].iter().zip(list) {
                 q.nodes[i].degree += graph.weights[u as usize];
-                if local >= piece {
-                    q.nodes[local].len += 1;
+                if number as usize >= own {
+                    q.nodes[number as usize].len += 1;
                 }
             }
+            start += list.len();
         }
         for node in &mut q.nodes {
             node.start = q.free as u64;
             q.free += node.len as usize;
         }
         // The halo's lists fill up in the order of the piece; `hash` counts.
-        for (i, &v) in inner.iter().enumerate() {
+        for i in 0..own {
             let start = q.nodes[i].start as usize;
-            for (at, &u) in (start..).zip(graph.neighbors(v)) {
-                let local = self.local[u as usize];
-                q.store[at] = local;
-                if local as usize >= piece {
-                    let outer = &mut q.nodes[local as usize];
+            for at in start..start + q.nodes[i].len as usize {
+                let number = q.store[at] as usize;
+                if number >= own {
+                    let outer = &mut q.nodes[number];
                     q.store[outer.start as usize + outer.hash as usize] = i as u32;
                     outer.hash += 1;
                 }
             }
         }
-        debug_assert_eq!(q.nodes.len(), piece + halo.len());
         Ok(())
     }
 }

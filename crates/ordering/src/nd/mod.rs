@@ -24,6 +24,7 @@ mod large;
 mod leaf;
 mod levels;
 mod merged;
+mod numbers;
 mod options;
 mod planes;
 mod predict;

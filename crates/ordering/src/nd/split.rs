@@ -65,6 +65,11 @@ pub(super) fn split(
 }
 
 impl Space {
+    /// Gives back what the lists of a large graph take: those of its parts are far shorter.
+    pub(super) fn drop_lists(&mut self) {
+        (self.list, self.local, self.moved) = Default::default();
+    }
+
     /// Fills `list` with the vertices of side 0, side 1 and the separator, and `local` with their places
     /// in it; returns where each begins, and the end.
     fn sort(&mut self, side: &[u8]) -> [usize; 4] {
