@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tamarack::{Analysis, Device, Error, Method, Options, Ordering, Pattern, pattern_fingerprint};
+use tamarack::{Analysis, Device, Error, Method, Options, Ordering, Pattern};
 
 use crate::atomic;
 use crate::failure::Failure;
@@ -110,6 +110,6 @@ fn file(folder: &Path, name: &str, pattern: &Pattern) -> PathBuf {
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
         .collect();
     let version = env!("CARGO_PKG_VERSION");
-    let pattern = pattern_fingerprint(pattern);
+    let pattern = pattern.fingerprint();
     folder.join(format!("{pattern:016x}-{name}-{version}.analysis"))
 }

@@ -212,13 +212,19 @@ pub struct Host {
 }
 
 impl Host {
-    /// A team that works by a plan; one in the other precision is made for `machine` where it is wanted.
-    pub fn new(plan: Arc<FactorPlan>, machine: &Machine, team: Arc<Team>) -> Self {
+    /// A team that works by plans of factorizations and solves, of the same structure; a plan in the other precision is
+    /// made for `machine` where it is wanted.
+    pub fn new(
+        plan: Arc<FactorPlan>,
+        substitution: Arc<Substitution>,
+        machine: &Machine,
+        team: Arc<Team>,
+    ) -> Self {
         Self {
+            plan,
             machine: *machine,
             team,
-            substitution: Arc::new(Substitution::new(plan.symbolic())),
-            plan,
+            substitution,
         }
     }
 

@@ -49,7 +49,8 @@ fn factorize(a: &SymmetricCsc<f64>, threads: usize) -> NumericFactor<f64> {
 fn mixed(a: &SymmetricCsc<f64>) -> Result<MixedFactor, SolveError> {
     let (plan, team) = (plan::<f32>(a, 2), Arc::new(Team::new(2)));
     let options = FactorOptions::default();
-    let host = Box::new(Host::new(plan, &machine(2), team));
+    let substitution = Arc::new(Substitution::new(plan.symbolic()));
+    let host = Box::new(Host::new(plan, substitution, &machine(2), team));
     MixedFactor::factorize(host, a, &options, &Control::default())
 }
 

@@ -8,6 +8,7 @@
 //! the *user order* of the input and the *elimination order* after the fill-reducing permutation.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
+mod fingerprint;
 mod index;
 mod lists;
 mod pattern;

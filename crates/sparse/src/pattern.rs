@@ -1,22 +1,33 @@
 //! The structure of a symmetric matrix: which entries of the lower triangle are stored.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use thiserror::Error;
 
 use crate::IndexLike;
+use crate::fingerprint::fingerprint;
 
 /// Lower triangle of a symmetric pattern in compressed sparse columns, in user order.
 ///
 /// Invariants: `col_ptr` has length `n + 1`, starts at 0, does not decrease and ends at
 /// `row_idx.len()`; the rows of column `j` are strictly increasing, start with `j` itself (the
 /// diagonal is always present) and stay below `n`; `n <= 2^32 - 2`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Pattern {
     n: usize,
     col_ptr: Vec<u64>,
     row_idx: Vec<u32>,
+    /// Of the three above, once it was asked for.
+    fingerprint: OnceLock<u64>,
 }
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.n == other.n && self.col_ptr == other.col_ptr && self.row_idx == other.row_idx
+    }
+}
+
+impl Eq for Pattern {}
 
 /// Why arrays do not describe the lower triangle of a symmetric pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -143,6 +154,7 @@ impl Pattern {
             n,
             col_ptr: offsets,
             row_idx: rows,
+            fingerprint: OnceLock::new(),
         })
     }
 
@@ -153,7 +165,17 @@ impl Pattern {
             n,
             col_ptr,
             row_idx,
+            fingerprint: OnceLock::new(),
         }
+    }
+
+    /// Hash of the order, the column offsets and the row indices; computed once, at the speed of memory.
+    ///
+    /// The same on every machine. Two patterns with equal fingerprints are, for all but
+    /// malicious purposes, equal.
+    pub fn fingerprint(&self) -> u64 {
+        let of_arrays = || fingerprint(self.n, &self.col_ptr, &self.row_idx);
+        *self.fingerprint.get_or_init(of_arrays)
     }
 
     /// Order of the matrix.

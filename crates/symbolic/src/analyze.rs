@@ -7,7 +7,6 @@ use crate::assembly::Assembly;
 use crate::counts::column_counts;
 use crate::entries::EntryMap;
 use crate::etree::elimination_tree;
-use crate::fingerprint::pattern_fingerprint;
 use crate::nodes::Nodes;
 use crate::parts::Parts;
 use crate::permuted::LowerRows;
@@ -120,7 +119,7 @@ impl<'a> SymbolicDraft<'a> {
             || {
                 let order = eliminated(&nodes, &assembly.rank_at);
                 let permutation = Permutation::from_elimination_order(&order);
-                (permutation, pattern_fingerprint(pattern))
+                (permutation, pattern.fingerprint())
             },
         );
         let permutation = permutation.map_err(wrong_length)?;

@@ -77,7 +77,7 @@ impl SymbolicFactor {
         &self.stats
     }
 
-    /// Hash of the pattern that was analyzed, as [`pattern_fingerprint`](crate::pattern_fingerprint)
+    /// Hash of the pattern that was analyzed, as [`Pattern::fingerprint`](tamarack_sparse::Pattern::fingerprint)
     /// computes it: values belong to this analysis if their pattern has the same.
     pub fn pattern_fingerprint(&self) -> u64 {
         self.fingerprint

@@ -7,10 +7,10 @@ use tamarack_gpu::{DeviceView, Gpu};
 use tamarack_numeric::{Control, Profile, Profiler, Team};
 use tamarack_ordering::{Method, NdOptions};
 use tamarack_plan::{FactorPlan, Machine};
-use tamarack_solve::{Engine, Host};
+use tamarack_solve::{Engine, Host, Substitution};
 use tamarack_sparse::{Pattern, SymmetricCsc};
 use tamarack_store::{return_end_of_heap, return_freed_memory};
-use tamarack_symbolic::{SymbolicFactor, pattern_fingerprint};
+use tamarack_symbolic::SymbolicFactor;
 
 use crate::choice::Chosen;
 use crate::device::{self, Device, Opening, Place};
@@ -31,6 +31,8 @@ const LARGE_FACTOR: u64 = 1 << 26;
 pub struct Analysis {
     pattern: Arc<Pattern>,
     plan: Arc<FactorPlan>,
+    /// Of factors on the host: made with the analysis, or late if it was to choose a GPU and did not.
+    substitution: OnceLock<Arc<Substitution>>,
     /// Name of the ordering that was taken.
     ordering: &'static str,
     options: Options,
@@ -125,13 +127,18 @@ impl Analysis {
 
     /// Orders, analyzes and plans for the host.
     fn on_host(pattern: &Arc<Pattern>, options: &Options) -> Result<Self, Error> {
-        let chosen = with_threads(pattern, options, || Chosen::new(pattern, options))?;
-        let Chosen {
-            symbolic,
-            name,
-            seconds,
-        } = chosen;
-        let analysis = Self::planned(pattern, Arc::new(symbolic), name, options, seconds)?;
+        let analysis = with_threads(pattern, options, || {
+            let Chosen {
+                symbolic,
+                name,
+                seconds,
+            } = Chosen::new(pattern, options)?;
+            let analysis = Self::planned(pattern, Arc::new(symbolic), name, options, seconds);
+            if pattern.nnz_lower() >= WORTH_THREADS && wants_memory(options) {
+                rayon::broadcast(|_| return_end_of_heap());
+            }
+            analysis
+        })?;
         let is_large = analysis.plan.memory().factor_bytes >= LARGE_FACTOR;
         if is_large && wants_memory(options) {
             return_freed_memory();
@@ -158,18 +165,24 @@ impl Analysis {
     ) -> Result<Self, Error> {
         let start = Instant::now();
         let plan_options = options.plan_options(options.precision.of_factor());
-        let plan = FactorPlan::new(symbolic, &options.machine(), &plan_options)?;
+        let of_factor = || FactorPlan::new(symbolic.clone(), &options.machine(), &plan_options);
+        let of_solves = || {
+            let on_host = matches!(options.device, Device::Cpu);
+            on_host.then(|| Arc::new(Substitution::new(&symbolic)))
+        };
+        let (plan, substitution) = if pattern.nnz_lower() < WORTH_THREADS {
+            (of_factor(), of_solves())
+        } else {
+            with_threads(pattern, options, || rayon::join(of_factor, of_solves))
+        };
         let seconds = AnalysisSecs {
             plan_secs: start.elapsed().as_secs_f64(),
             ..seconds
         };
-        Ok(Self::of_plan(
-            pattern,
-            plan.into(),
-            ordering,
-            options,
-            seconds,
-        ))
+        Ok(Self {
+            substitution: substitution.map(OnceLock::from).unwrap_or_default(),
+            ..Self::of_plan(pattern, plan?.into(), ordering, options, seconds)
+        })
     }
 
     fn of_plan(
@@ -182,6 +195,7 @@ impl Analysis {
         Self {
             pattern: pattern.clone(),
             plan,
+            substitution: OnceLock::new(),
             ordering,
             options: options.clone(),
             seconds,
@@ -245,9 +259,16 @@ impl Analysis {
                     memory_bytes: self.options.budget(needed),
                     ..self.options.machine()
                 };
-                Box::new(Host::new(self.plan.clone(), &machine, self.team().clone()))
+                let (plan, substitution) = (self.plan.clone(), self.substitution().clone());
+                Box::new(Host::new(plan, substitution, &machine, self.team().clone()))
             }
         }
+    }
+
+    /// The plan of the solves with factors on the host.
+    fn substitution(&self) -> &Arc<Substitution> {
+        let plan = || Arc::new(Substitution::new(self.symbolic()));
+        self.substitution.get_or_init(plan)
     }
 
     /// Who says which column a matrix is refused for, where that is not the engine.
@@ -388,7 +409,7 @@ impl Analysis {
 
     /// The analysis as bytes: fingerprint of the pattern, then the structure of the factor.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = pattern_fingerprint(&self.pattern).to_le_bytes().to_vec();
+        let mut bytes = self.pattern.fingerprint().to_le_bytes().to_vec();
         bytes.extend_from_slice(&self.symbolic().to_bytes());
         bytes
     }
@@ -405,7 +426,7 @@ impl Analysis {
     ) -> Result<Self, Error> {
         let (fingerprint, body) = bytes.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
         let symbolic = SymbolicFactor::from_bytes(body)?;
-        let same = u64::from_le_bytes(*fingerprint) == pattern_fingerprint(pattern);
+        let same = u64::from_le_bytes(*fingerprint) == pattern.fingerprint();
         if symbolic.n() != pattern.n() || !same {
             return Err(Error::OtherPattern {
                 saved: symbolic.n(),
@@ -443,13 +464,6 @@ fn with_threads<T: Send>(
     options: &Options,
     work: impl FnOnce() -> T + Send,
 ) -> T {
-    let work = || {
-        let out = work();
-        if pattern.nnz_lower() >= WORTH_THREADS && wants_memory(options) {
-            rayon::broadcast(|_| return_end_of_heap());
-        }
-        out
-    };
     match options.threads {
         Some(threads)
             if pattern.nnz_lower() >= WORTH_THREADS && threads != rayon::current_num_threads() =>

@@ -72,6 +72,4 @@ pub use tamarack_sparse::{
     Duplicates, ElimIdx, IndexLike, Pattern, Permutation, SymmetricCsc, Triplets, UserIdx, interop,
     io, models,
 };
-pub use tamarack_symbolic::{
-    AmalgamationOptions, Stats, SymbolicFactor, SymbolicOptions, pattern_fingerprint,
-};
+pub use tamarack_symbolic::{AmalgamationOptions, Stats, SymbolicFactor, SymbolicOptions};

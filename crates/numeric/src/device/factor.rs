@@ -460,7 +460,7 @@ fn entries_of<T: DeviceValue>(
 
 /// An error for another pattern than the one that was analyzed.
 fn same_pattern(symbolic: &SymbolicFactor, pattern: &Pattern) -> Result<(), FactorError> {
-    if symbolic.pattern_fingerprint() == tamarack_symbolic::pattern_fingerprint(pattern) {
+    if symbolic.pattern_fingerprint() == pattern.fingerprint() {
         return Ok(());
     }
     Err(other_pattern(symbolic, pattern))

@@ -1,7 +1,7 @@
 //! Saved analyses come back equal; damaged ones are refused without harm.
 
 use super::random::{Random, blocks, grid};
-use crate::{SymbolicError, SymbolicFactor, SymbolicOptions, pattern_fingerprint};
+use crate::{SymbolicError, SymbolicFactor, SymbolicOptions};
 
 fn sample() -> SymbolicFactor {
     let a = grid(9, 7);
@@ -140,12 +140,9 @@ fn wrong_fields_are_named() {
 #[test]
 fn fingerprints_tell_patterns_apart() {
     let prints: std::collections::BTreeSet<u64> = (1..30)
-        .flat_map(|w| (1..30).map(move |h| pattern_fingerprint(&grid(w, h))))
+        .flat_map(|w| (1..30).map(move |h| grid(w, h).fingerprint()))
         .collect();
     // A row and a column of the same length are the same pattern.
     assert_eq!(prints.len(), 29 * 29 - 28);
-    assert_eq!(
-        pattern_fingerprint(&grid(5, 5)),
-        pattern_fingerprint(&grid(5, 5))
-    );
+    assert_eq!(grid(5, 5).fingerprint(), grid(5, 5).fingerprint());
 }

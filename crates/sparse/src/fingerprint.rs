@@ -3,8 +3,6 @@
 //! Four independent multiply-and-fold lanes over the arrays, so that it runs at memory speed. It guards
 //! against mistakes, not against an adversary who looks for collisions. Linear in `n + nnz(A)`.
 
-use tamarack_sparse::Pattern;
-
 /// Odd constants with about half their bits set: the fractional parts of √2, √3, √5, √7.
 const KEYS: [u64; 4] = [
     0x6a09_e667_f3bc_c909,
@@ -13,20 +11,17 @@ const KEYS: [u64; 4] = [
     0xa54f_f53a_5f1d_36f1,
 ];
 
-/// Hash of the order, the column offsets and the row indices of a pattern.
-///
-/// The same on every machine. Two patterns with equal fingerprints are, for all but
-/// malicious purposes, equal.
-pub fn pattern_fingerprint(pattern: &Pattern) -> u64 {
-    let mut lanes = KEYS.map(|k| fold(k ^ pattern.n() as u64, KEYS[0]));
-    let (chunks, rest) = pattern.col_ptr().as_chunks::<4>();
+/// Hash of the order `n`, the column offsets and the row indices of a pattern.
+pub(crate) fn fingerprint(n: usize, col_ptr: &[u64], row_idx: &[u32]) -> u64 {
+    let mut lanes = KEYS.map(|k| fold(k ^ n as u64, KEYS[0]));
+    let (chunks, rest) = col_ptr.as_chunks::<4>();
     for chunk in chunks {
         absorb(&mut lanes, *chunk);
     }
     let mut tail = [0; 4];
     tail[..rest.len()].copy_from_slice(rest);
     absorb(&mut lanes, tail);
-    let (chunks, rest) = pattern.row_idx().as_chunks::<8>();
+    let (chunks, rest) = row_idx.as_chunks::<8>();
     let pair = |c: &[u32; 8], k: usize| u64::from(c[2 * k]) | u64::from(c[2 * k + 1]) << 32;
     for c in chunks {
         absorb(&mut lanes, [pair(c, 0), pair(c, 1), pair(c, 2), pair(c, 3)]);
