@@ -22,4 +22,4 @@ mod suite;
 
 pub use floor::Floor;
 pub use peer::Peer;
-pub use suite::{Case, Suite};
+pub use suite::{Calls, Case, Suite};

@@ -87,6 +87,17 @@ pub struct Row {
     pub graph: bool,
 }
 
+/// How calls are repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calls {
+    /// From a graph where they take less than [`SHORT_SECS`].
+    Auto,
+    /// From a graph.
+    Replayed,
+    /// One by one.
+    Bare,
+}
+
 /// All cases of one program.
 pub struct Suite {
     name: &'static str,
@@ -193,8 +204,22 @@ impl Suite {
     pub fn time(
         &mut self,
         case: Case,
-        mut call: impl FnMut(&Stream) -> Result<(), GpuError>,
+        call: impl FnMut(&Stream) -> Result<(), GpuError>,
     ) -> Result<Option<f64>, GpuError> {
+        let row = self.time_as(case, Calls::Auto, call)?;
+        Ok(row.map(|row| row.median_secs))
+    }
+
+    /// The same with calls repeated as said: times of which the difference is taken want to be measured alike.
+    ///
+    /// # Errors
+    /// What `call` or the driver says.
+    pub fn time_as(
+        &mut self,
+        case: Case,
+        calls: Calls,
+        mut call: impl FnMut(&Stream) -> Result<(), GpuError>,
+    ) -> Result<Option<&Row>, GpuError> {
         if !self.wants(&format!("{} {}", case.problem, case.size)) {
             return Ok(None);
         }
@@ -210,7 +235,7 @@ impl Suite {
         };
         let warm = once()?.min(once()?);
         let mut graph = None;
-        if warm < SHORT_SECS {
+        if calls == Calls::Replayed || (calls == Calls::Auto && warm < SHORT_SECS) {
             // A library that waits or allocates within a call cannot be captured: it is timed bare.
             graph = stream
                 .capture(|| (0..CALLS_IN_GRAPH).try_for_each(|_| call(stream)))
@@ -245,9 +270,8 @@ impl Suite {
             graph: calls > 1,
         };
         eprintln!("{}", report::line(&row));
-        let median = row.median_secs;
         self.rows.push(row);
-        Ok(Some(median))
+        Ok(self.rows.last())
     }
 
     /// Adds a time that was measured otherwise, such as on the host's clock.

@@ -2,7 +2,7 @@
 //!
 //! Operations: 2 m n k of a product, n² k of a symmetric update, n³/3 of Cholesky. A factorization that is
 //! repeated in place soon works on what it made of its input: it is restored before each. The table has the time of that
-//! copy and of both together, for us and the peer; their difference is printed as the net time.
+//! copy and of both together, for us and the peer, measured alike; their difference is printed as the net time.
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ use tamarack_gpu::dense::{
 use tamarack_gpu::primitives::Copies;
 use tamarack_gpu::{DeviceBuffer, GpuError, Stream};
 use tamarack_gpu_benches::nvidia::{Batch, Number, Nvidia};
-use tamarack_gpu_benches::{Case, Suite};
+use tamarack_gpu_benches::{Calls, Case, Suite};
 
 fn main() -> ExitCode {
     let mut suite = match Suite::from_args("dense") {
@@ -247,17 +247,25 @@ fn restored<T: Number>(
         flops: 0.0,
         ..case.clone()
     };
-    let copy = suite.time(copy, |s| s.copy(source, &mut *arena))?;
     let both = Case {
         by: format!("{}, with the copy", case.by),
         ..case.clone()
     };
-    let both = suite.time(both, |s| {
+    let both = suite.time_as(both, Calls::Auto, |s| {
         s.copy(source, &mut *arena)?;
         work(s, arena)
     })?;
-    if let (Some(copy), Some(both)) = (copy, both) {
-        let net = both - copy;
+    let Some((both, replayed)) = both.map(|row| (row.median_secs, row.graph)) else {
+        return Ok(());
+    };
+    let calls = if replayed {
+        Calls::Replayed
+    } else {
+        Calls::Bare
+    };
+    let copy = suite.time_as(copy, calls, |s| s.copy(source, &mut *arena))?;
+    if let Some(copy) = copy {
+        let net = both - copy.median_secs;
         let rate = case.flops / net * 1e-12;
         eprintln!(
             "{} {}: {:.4} ms net, {rate:.2} TFLOP/s",
