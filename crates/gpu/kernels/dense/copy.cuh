@@ -9,6 +9,11 @@ __device__ __forceinline__ void copy16(u32 to, const void *from) {
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
+// Likewise, where what stands around it is not wanted: only the sector of 32 bytes is asked for, not a line of 128.
+__device__ __forceinline__ void copy16_alone(u32 to, const void *from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+
 // Copies `bytes` (0 to 16) of 16 to shared memory; the rest of the 16 becomes zero.
 __device__ __forceinline__ void copy16(u32 to, const void *from, u32 bytes) {
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");

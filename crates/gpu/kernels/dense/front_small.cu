@@ -1,18 +1,20 @@
-// Partial Cholesky of many small fronts: one warp for each, or the four warps of a block.
+// Partial Cholesky of many small fronts: one warp for each (`front_warp.cuh`), or four.
 //
 // Shapes: front: at most 128 pivots; pivots + updates, each rounded up to 8, at most 64 for a warp, 256 for four.
-// Grid:   blocks of 128 threads; a warp for each front, or a block.
+// Grid:   a block for each front, of 32 threads or of 128.
 // Shared: for each front its panel alone, `pivots` columns: the update matrix is read straight into the accumulators
 //         that it is computed in, so that many fronts are resident and hide each other's latencies.
-// Method: left-looking, eight columns at a time. Tensor cores take the product of all earlier columns off the next eight;
+// Method: of four warps: left-looking, eight columns at a time. Tensor cores take the product of all earlier columns off the next eight;
 //         then every thread factors the 8 x 8 diagonal block for itself, which is cheaper than telling each other, and
-//         solves its own rows. Last comes the update matrix, in tiles of 16 x 8. A warp meets no barrier.
+//         solves its own rows. Last comes the update matrix, in tiles of 16 x 8.
 // Order:  fixed: bits repeat.
 #include "dense/copy.cuh"
 #include "dense/eliminate.cuh"
 #include "dense/front.cuh"
+#include "dense/front_warp.cuh"
 
-#define SMALL_THREADS 128u
+#define SMALL_WARPS 4
+#define SMALL_THREADS (32u * SMALL_WARPS)
 #define SMALL_BLOCKS (__CUDA_ARCH__ == 1200 ? 3 : 4) // of which a multiprocessor has the registers
 
 // The part of a front that fits into 8 columns: d[k][i], i >= k, becomes the factor, with the reciprocals of its diagonal
@@ -47,23 +49,18 @@ template <class R> __device__ __forceinline__ void solve_block(const R (&d)[8][8
 }
 
 // One front and the threads that eliminate it.
-template <class R, int WARPS, int ROWS> struct SmallFront {
-    static constexpr u32 THREADS = 32 * WARPS, GRAIN = Number<R>::GRAIN;
+template <class R, int ROWS> struct SmallFront {
+    static constexpr u32 THREADS = SMALL_THREADS, GRAIN = Number<R>::GRAIN;
     const Front &f;
     R *s;             // the panel: column j at j pitch, update rows from `top` on
     R *panel, *update;
     u32 thread, top, order, pitch;
 
     __device__ __forceinline__ SmallFront(const Front &f, R *s, R *arena) : f(f), s(s), panel(arena + f.panel), update(arena + f.update) {
-        thread = threadIdx.x % THREADS;
+        thread = threadIdx.x;
         top = ceil_div(f.pivots, 8u) * 8;
         order = top + ceil_div(f.updates, 8u) * 8;
         pitch = eliminate_pitch<R>(order);
-    }
-
-    __device__ __forceinline__ void barrier() const {
-        if constexpr (WARPS == 1) __syncwarp();
-        else __syncthreads();
     }
 
     // Copies the panel; what is not there becomes zero. A column is copied by `wide` threads, 16 bytes each; a thread keeps
@@ -85,12 +82,12 @@ template <class R, int WARPS, int ROWS> struct SmallFront {
         }
         commit_copies();
         wait_copies<0>();
-        barrier();
+        __syncthreads();
     }
 
-    // Takes the columns before block column p off M tiles of it.
-    template <int M> __device__ __forceinline__ void subtract(u32 tile, u32 p) const {
-        Strip<R, M> strip;
+    // Takes the columns before block column p off a tile of it.
+    __device__ __forceinline__ void subtract(u32 tile, u32 p) const {
+        Strip<R, 1> strip;
         strip.load(s, pitch, tile, p);
         strip.template subtract<false>(s, pitch, nullptr, nullptr, tile, p, 0, p);
         strip.template store<false>(s, pitch, tile, p);
@@ -110,11 +107,11 @@ template <class R, int WARPS, int ROWS> struct SmallFront {
             }
             if (k % 2) d[k][k] = block[k * pitch + k];
         }
-        barrier(); // rows of the block are written below
+        __syncthreads(); // rows of the block are written below
         const bool bad = !is_finite(factor_block(d, count));
         if (bad) {
             if (thread == 0) report(block, pitch, 8 * p, status);
-            barrier();
+            __syncthreads();
         }
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
@@ -132,21 +129,15 @@ template <class R, int WARPS, int ROWS> struct SmallFront {
                 if (real && k < count && row >= 8 * p + k) *to = x[k];
             }
         }
-        barrier();
+        __syncthreads();
     }
 
     __device__ __forceinline__ void eliminate(Status *status) const {
         const u32 warp = thread / 32, tiles = ceil_div(order, 16u);
         for (u32 p = 0; 8 * p < top; p++) {
             if (p > 0) {
-                u32 tile = p / 2 + warp;
-                if constexpr (WARPS == 1) {
-                    for (; tile + 2 <= tiles; tile += 2) subtract<2>(tile, p);
-                    if (tile < tiles) subtract<1>(tile, p);
-                } else {
-                    for (; tile < tiles; tile += WARPS) subtract<1>(tile, p);
-                }
-                barrier();
+                for (u32 tile = p / 2 + warp; tile < tiles; tile += SMALL_WARPS) subtract(tile, p);
+                __syncthreads();
             }
             solve(p, status);
         }
@@ -192,14 +183,12 @@ template <class R, int M> struct UpdateTiles {
     }
 };
 
-template <class R, int WARPS, int ROWS, int TILES>
-__device__ __forceinline__ void small_front(R *arena, const Front *fronts, Status *status, u32 count, u32 numbers) {
+template <class R, int ROWS, int TILES>
+__device__ __forceinline__ void small_front(R *arena, const Front *fronts, Status *status, u32 count) {
     extern __shared__ f64 dynamic[];
-    using Own = SmallFront<R, WARPS, ROWS>;
-    const u32 slot = threadIdx.x / Own::THREADS, number = blockIdx.x * (SMALL_THREADS / Own::THREADS) + slot;
-    if (number >= count) return; // whole warps
-    const Front f = fronts[number];
-    const Own own(f, (R *)dynamic + slot * numbers, arena);
+    const Front f = fronts[count - 1 - blockIdx.x]; // as in warp_front
+    if (threadIdx.x == 0) *(volatile u64 *)&status[f.status].pivot = ~0ull;
+    const SmallFront<R, ROWS> own(f, (R *)dynamic, arena);
     own.load();
     own.eliminate(status + f.status);
 
@@ -212,49 +201,38 @@ __device__ __forceinline__ void small_front(R *arena, const Front *fronts, Statu
         now = next;
         const u32 here = m, column = c;
         m += TILES;
-        if (m >= tiles) c += WARPS, m = (t8 + c) / 2;
+        if (m >= tiles) c += SMALL_WARPS, m = (t8 + c) / 2;
         if (c < end) next.load(own, m, c);
         now.strip.template subtract<false>(own.s, own.pitch, nullptr, nullptr, here, t8 + column, 0, t8);
         now.store(own, here, column);
     }
 }
 
-extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS)
-dense_small_32_f64(f64 *arena, const Front *fronts, Status *status, u32 count, u32 numbers) {
-    small_front<f64, 1, 1, 2>(arena, fronts, status, count, numbers);
-}
+// Fronts of up to 16 M rows, 16 U of them updates, by blocks of a warp, of which a multiprocessor has registers for BLOCKS.
+#define WARP_KERNEL(NAME, R, M, U, BLOCKS)                                                                              \
+    extern "C" __global__ void __launch_bounds__(32, BLOCKS) NAME(R *arena, const Front *fronts, Status *status, u32 count) { \
+        warp_front<R, M, U>(arena, fronts, status, count);                                                            \
+    }
 
-extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS)
-dense_small_64_f64(f64 *arena, const Front *fronts, Status *status, u32 count, u32 numbers) {
-    small_front<f64, 1, 2, 2>(arena, fronts, status, count, numbers);
-}
+#define BLOCK_KERNEL(NAME, R, ROWS)                                                                                    \
+    extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS) NAME(R *arena, const Front *fronts, Status *status, u32 count) { \
+        small_front<R, ROWS, 2>(arena, fronts, status, count);                                                        \
+    }
 
-extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS)
-dense_small_128_f64(f64 *arena, const Front *fronts, Status *status, u32 count, u32 numbers) {
-    small_front<f64, 4, 1, 2>(arena, fronts, status, count, numbers);
-}
+WARP_KERNEL(dense_small_16_16_f64, f64, 1, 1, 20)
+WARP_KERNEL(dense_small_32_16_f64, f64, 2, 1, 16)
+WARP_KERNEL(dense_small_32_32_f64, f64, 2, 2, 16)
+WARP_KERNEL(dense_small_48_32_f64, f64, 3, 2, 8)
+WARP_KERNEL(dense_small_64_32_f64, f64, 4, 2, 8)
+WARP_KERNEL(dense_small_64_64_f64, f64, 4, 4, 8)
+BLOCK_KERNEL(dense_small_128_f64, f64, 1)
+BLOCK_KERNEL(dense_small_256_f64, f64, 2)
 
-extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS)
-dense_small_256_f64(f64 *arena, const Front *fronts, Status *status, u32 count, u32 numbers) {
-    small_front<f64, 4, 2, 2>(arena, fronts, status, count, numbers);
-}
-
-extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS)
-dense_small_32_f32(f32 *arena, const Front *fronts, Status *status, u32 count, u32 numbers) {
-    small_front<f32, 1, 1, 2>(arena, fronts, status, count, numbers);
-}
-
-extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS)
-dense_small_64_f32(f32 *arena, const Front *fronts, Status *status, u32 count, u32 numbers) {
-    small_front<f32, 1, 2, 2>(arena, fronts, status, count, numbers);
-}
-
-extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS)
-dense_small_128_f32(f32 *arena, const Front *fronts, Status *status, u32 count, u32 numbers) {
-    small_front<f32, 4, 1, 2>(arena, fronts, status, count, numbers);
-}
-
-extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS)
-dense_small_256_f32(f32 *arena, const Front *fronts, Status *status, u32 count, u32 numbers) {
-    small_front<f32, 4, 2, 2>(arena, fronts, status, count, numbers);
-}
+WARP_KERNEL(dense_small_16_16_f32, f32, 1, 1, 24)
+WARP_KERNEL(dense_small_32_16_f32, f32, 2, 1, 24)
+WARP_KERNEL(dense_small_32_32_f32, f32, 2, 2, 16)
+WARP_KERNEL(dense_small_48_32_f32, f32, 3, 2, 16)
+WARP_KERNEL(dense_small_64_32_f32, f32, 4, 2, 12)
+WARP_KERNEL(dense_small_64_64_f32, f32, 4, 4, 12)
+BLOCK_KERNEL(dense_small_128_f32, f32, 1)
+BLOCK_KERNEL(dense_small_256_f32, f32, 2)

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`Products`] | `C ← βC ± A Bᵀ`; SYRK into packed block columns |
 //! | [`Fronts`] | partial Cholesky of fronts of any size, all in one launch |
-//! | [`SmallFronts`] | partial Cholesky of fronts that fit into shared memory, one block each |
+//! | [`SmallFronts`] | partial Cholesky of fronts whose panel fits into shared memory, one warp or four each |
 //! | [`FusedFronts`] | small fronts, and sequences of them, with the sums of their children |
 //! | [`SmallSolves`], [`PanelSolves`] | forward and backward substitution with the panels of fronts |
 //! | [`Assembly`] | the update matrices of children, added up in their parents: extend-add |

@@ -2,7 +2,7 @@
 //!
 //! What [`Fronts`](super::Fronts) computes, for fronts whose panel fits into shared memory: one warp for each up to an order
 //! of 64, four warps up to 256 with at most 128 pivots, hundreds on the device at a time. The panel and the update matrix are read and written
-//! once; there are no inverses. Fronts of like kind share a launch. Bits repeat.
+//! once, those of the list's end first; there are no inverses. Fronts of like kind share a launch. Bits repeat.
 
 use std::marker::PhantomData;
 
@@ -11,11 +11,47 @@ use super::{BLOCK, BadPivot, Front, Real, shape};
 use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
 
 const PROGRAM: Program = Program::at("dense/front_small.cu");
-const THREADS: u32 = 128;
-/// For each kernel the most rows, and how many fronts a block takes.
-const KINDS: [(u32, u32); 4] = [(32, 4), (64, 4), (128, 1), (256, 1)];
-/// Blocks that a multiprocessor has registers for.
-const RESIDENT: u32 = 4;
+
+/// A kernel: a block of it eliminates one front.
+struct Kind {
+    /// `dense_small_NAME_f64`.
+    name: &'static str,
+    /// Most rows, pivots and updates each rounded up to 8, and most updates.
+    rows: u32,
+    updates: u32,
+    warps: u32,
+    /// Blocks that a multiprocessor has registers for, in f64.
+    resident: u32,
+    /// Blocks that a multiprocessor should have at most, in f64 and in f32: more than are needed to keep device memory busy push out of the
+    /// second-level cache what others are about to write.
+    most: [u32; 2],
+}
+
+const fn kind(name: &'static str, (rows, updates): (u32, u32), warps: u32, resident: u32) -> Kind {
+    Kind {
+        name,
+        rows,
+        updates,
+        warps,
+        resident,
+        most: [u32::MAX - 1; 2],
+    }
+}
+
+/// Each can do what those before it can.
+const KINDS: [Kind; 8] = [
+    kind("16_16", (16, 16), 1, 20),
+    kind("32_16", (32, 16), 1, 16),
+    kind("32_32", (32, 32), 1, 16),
+    kind("48_32", (48, 32), 1, 8),
+    Kind {
+        most: [6, 10],
+        ..kind("64_32", (64, 32), 1, 8)
+    },
+    kind("64_64", (64, 64), 1, 8),
+    kind("128", (128, 128), 4, 4),
+    kind("256", (256, 256), 4, 4),
+];
 /// Launches of fewer fronts are joined with the next: a launch costs more than a kernel that is larger than need be.
 const FEW: usize = 512;
 
@@ -35,15 +71,13 @@ struct Group {
     /// Where they begin.
     at: u64,
     count: u32,
-    /// Numbers of shared memory for each.
-    numbers: u32,
 }
 
 /// Which kernel a front takes, and what of shared memory: fronts are sorted by it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     kind: usize,
-    /// Multiprocessors have room for fewer blocks than registers for them.
+    /// Quarters of the blocks that multiprocessors should have room for and have not.
     missing: u32,
 }
 
@@ -60,7 +94,7 @@ impl SmallFronts {
     /// A [`padded_order`](Self::padded_order) up to which all fronts are small enough for this device.
     #[must_use]
     pub fn largest_order(gpu: &Gpu) -> u32 {
-        let most = KINDS[KINDS.len() - 1].0;
+        let most = KINDS[KINDS.len() - 1].rows;
         let fits = |&order: &u32| Self::fits(gpu, order, 0);
         (1..=most / 8).rev().map(|n| 8 * n).find(fits).unwrap_or(0)
     }
@@ -73,21 +107,23 @@ impl SmallFronts {
 }
 
 /// The smallest kernel that has room for a front.
-fn key<T>(gpu: &Gpu, pivots: u32, updates: u32) -> Option<(Key, u32)> {
+fn key<T>(gpu: &Gpu, pivots: u32, updates: u32) -> Option<Key> {
     let order = SmallFronts::padded_order(pivots, updates);
-    let numbers = numbers::<T>(order, pivots);
-    let (bytes, have) = (
-        numbers.saturating_mul(size_of::<T>() as u32),
-        gpu.info().shared_per_block_bytes,
-    );
+    let have = gpu.info().shared_per_block_bytes;
     // a warp for each front only where that keeps a multiprocessor busy
-    let blocks = |slots: u32| if slots > 1 { 2 * slots } else { 1 };
-    let fits =
-        |&(rows, slots): &(u32, u32)| order <= rows && blocks(slots).saturating_mul(bytes) <= have;
-    let kind = KINDS.iter().position(fits).filter(|_| pivots <= BLOCK)?;
-    let resident = have / (KINDS[kind].1 * bytes).max(1);
-    let missing = RESIDENT.saturating_sub(resident);
-    Some((Key { kind, missing }, numbers))
+    let least = |kind: &Kind| if kind.warps == 1 { 8 } else { 1 };
+    let fits = |kind: &Kind| {
+        let bytes = kind.shared_bytes::<T>(pivots, updates);
+        order <= kind.rows && updates <= kind.updates && bytes.saturating_mul(least(kind)) <= have
+    };
+    let number = KINDS.iter().position(fits).filter(|_| pivots <= BLOCK)?;
+    let kind = &KINDS[number];
+    let room = have / kind.shared_bytes::<T>(pivots, updates).max(1);
+    let missing = 4 - (4 * room / kind.resident).min(4);
+    Some(Key {
+        kind: number,
+        missing,
+    })
 }
 
 impl<T: Real> SmallFronts<T> {
@@ -99,14 +135,14 @@ impl<T: Real> SmallFronts<T> {
         let (mut data, mut needs) = (Vec::with_capacity(fronts.len()), 0);
         for (number, front) in (0_u32..).zip(fronts) {
             let key = key::<T>(gpu, front.pivots, front.updates);
-            let Some((key, numbers)) = key else {
+            let Some(key) = key else {
                 let order = SmallFronts::padded_order(front.pivots, front.updates);
                 let most = SmallFronts::largest_order(gpu);
                 return Err(shape("order of a small front", order.into(), most.into()));
             };
             let (d, end) = front.data::<T>(0, number)?;
             needs = end.max(needs);
-            data.push((key, numbers, d));
+            data.push((key, front, d));
         }
         data.sort_by_key(|&(key, ..)| key); // stable: the order of the list where keys are equal
         let module = gpu.load(&PROGRAM)?;
@@ -117,18 +153,17 @@ impl<T: Real> SmallFronts<T> {
                 continue;
             }
             let all = &data[at..end];
-            let kind = all.iter().map(|d| d.0.kind).max().unwrap_or(0);
-            let numbers = all.iter().map(|d| d.1).max().unwrap_or(0);
-            let (rows, slots) = KINDS[kind];
+            let kind = &KINDS[all.iter().map(|d| d.0.kind).max().unwrap_or(0)];
+            let shared = |front: &Front| kind.shared_bytes::<T>(front.pivots, front.updates);
+            let shared = all.iter().map(|d| shared(d.1)).max().unwrap_or(0);
+            let shared = shared.max(kind.least_shared_bytes::<T>(gpu));
             // at most as many as the list has, whose numbers are u32
             let count = (end - at) as u32;
-            let blocks = Launch::new(count.div_ceil(slots), THREADS);
             launches.push(Group {
-                kernel: module.kernel(&format!("dense_small_{rows}_{}", T::NAME))?,
-                shape: blocks.shared(slots * numbers * size_of::<T>() as u32),
+                kernel: module.kernel(&format!("dense_small_{}_{}", kind.name, T::NAME))?,
+                shape: Launch::new(count, 32 * kind.warps).shared(shared),
                 at: at as u64,
                 count,
-                numbers,
             });
             at = end;
         }
@@ -157,10 +192,9 @@ impl<T: Real> SmallFronts<T> {
         if (arena.len() as u64) < self.needs {
             return Err(shape("arena of fronts", self.needs, arena.len() as u64));
         }
-        stream.fill_bytes(&mut self.status, 0xFF)?;
         for group in &self.launches {
             // SAFETY: the arguments of the kernel; all fronts end within the arena and fit into the shared memory and
-            // the rows of their launch; `status` has a place for each.
+            // the rows of their launch; `status` has a place for each, which it always writes.
             unsafe {
                 group.kernel.launch(
                     stream,
@@ -170,7 +204,6 @@ impl<T: Real> SmallFronts<T> {
                         &self.fronts.ptr().add(group.at),
                         &self.status.ptr(),
                         &group.count,
-                        &group.numbers,
                     ],
                 )?;
             }
@@ -187,14 +220,40 @@ impl<T: Real> SmallFronts<T> {
     }
 }
 
-/// Numbers of shared memory for a panel: columns of `order` rows, rounded up to lines of 128 bytes and padded against bank
-/// conflicts; and a tile's rows, which tiles are read beyond the last column.
-const fn numbers<T>(order: u32, pivots: u32) -> u32 {
-    let line = 128 / size_of::<T>() as u32;
-    let pitch = order
-        .div_ceil(line)
-        .saturating_mul(line)
-        .saturating_add(line / 4);
-    let columns = pivots.div_ceil(8).saturating_mul(8);
-    pitch.saturating_mul(columns).saturating_add(16)
+impl Kind {
+    /// Shared memory with which no more than [`most`](Self::most) blocks find room on a multiprocessor.
+    fn least_shared_bytes<T>(&self, gpu: &Gpu) -> u32 {
+        const RESERVED: u32 = 1024; // of each block, by the driver
+        let [f64s, f32s] = self.most;
+        let most = if size_of::<T>() == 8 { f64s } else { f32s };
+        let over = gpu.info().shared_per_multiprocessor_bytes / (most + 1);
+        (over + 128).saturating_sub(RESERVED)
+    }
+
+    /// What a front takes of shared memory: the columns of its panel, padded against bank conflicts, and rows that tiles are read beyond
+    /// the last column.
+    const fn shared_bytes<T>(&self, pivots: u32, updates: u32) -> u32 {
+        let top = pivots.div_ceil(8).saturating_mul(8);
+        let grain = 16 / size_of::<T>() as u32;
+        let (pitch, beyond) = if self.warps == 1 {
+            let pitch = self.rows + grain;
+            (
+                pitch,
+                top.saturating_add(self.updates).saturating_sub(pitch),
+            )
+        } else {
+            let order = SmallFronts::padded_order(pivots, updates);
+            (
+                order
+                    .div_ceil(8 * grain)
+                    .saturating_mul(8 * grain)
+                    .saturating_add(2 * grain),
+                16,
+            )
+        };
+        pitch
+            .saturating_mul(top)
+            .saturating_add(beyond)
+            .saturating_mul(size_of::<T>() as u32)
+    }
 }

@@ -205,7 +205,7 @@ fn check_inverse<T: Real>(arena: &Arena<T>, f: usize, tile: u32, l: &[f64], got:
 
 #[test]
 fn small_fronts_are_those_of_the_host() {
-    let mut sizes = vec![(0, 3, false), (0, 0, false)];
+    let mut sizes = vec![(0, 0, false), (0, 3, false)];
     for pivots in [1, 2, 7, 8, 9, 16, 17, 31, 32, 61, 100, 120] {
         for updates in [0, 1, 3, 8, 15, 16, 31, 33, 60, 125, 240] {
             if SmallFronts::padded_order(pivots, updates) <= if pivots < 33 { 256 } else { 104 } {
@@ -215,6 +215,12 @@ fn small_fronts_are_those_of_the_host() {
     }
     check::<f64>(By::Small, &sizes);
     check::<f32>(By::Small, &sizes);
+    // few fronts share the kernel of the largest: by themselves they take their own
+    for &(pivots, updates, fresh) in &sizes[1..] {
+        let alone = [(pivots, updates, fresh), (pivots, updates, !fresh)];
+        check::<f64>(By::Small, &alone);
+        check::<f32>(By::Small, &alone);
+    }
 }
 
 #[test]
@@ -240,57 +246,68 @@ fn large_fronts_are_those_of_the_host() {
     }
 }
 
+/// Four fronts, of which all but the second have bad pivots.
+type Four = [(u32, u32, bool); 4];
+
+const MIXED: Four = [
+    (20, 9, false),
+    (9, 0, false),
+    (61, 30, false),
+    (40, 3, true),
+];
+
 #[test]
-fn the_first_bad_pivot_of_each_front_is_reported() {
-    bad_pivots::<f64>(1e-310);
-    bad_pivots::<f32>(1e-39);
+fn the_first_bad_pivot_of_each_small_front_is_reported() {
+    // one list for each kernel
+    let sizes = [(8, 8), (13, 11), (8, 17), (24, 24), (31, 29), (20, 39)];
+    let alike = sizes.map(|(pivots, updates)| [(pivots, updates, false); 4]);
+    for sizes in alike.into_iter().chain([MIXED]) {
+        bad_pivots::<f64>(By::Small, sizes, 1e-310);
+        bad_pivots::<f32>(By::Small, sizes, 1e-39);
+    }
+}
+
+#[test]
+fn the_first_bad_pivot_of_each_large_front_is_reported() {
+    for tile in [Tile::T64, Tile::Tall, Tile::T128, Tile::Warpgroups] {
+        bad_pivots::<f64>(By::Tasks(tile), MIXED, 1e-310);
+        bad_pivots::<f32>(By::Tasks(tile), MIXED, 1e-39);
+    }
 }
 
 /// `below`: a number below the normal ones.
-fn bad_pivots<T: Real>(below: f64) {
-    for by in [
-        By::Small,
-        By::Tasks(Tile::T64),
-        By::Tasks(Tile::Tall),
-        By::Tasks(Tile::T128),
-        By::Tasks(Tile::Warpgroups),
+fn bad_pivots<T: Real>(by: By, sizes: Four, below: f64) {
+    let last = sizes[0].0.min(sizes[2].0).min(sizes[3].0) - 3;
+    for (value, at) in [
+        (-2.0, 13),
+        (0.0, 8),
+        (f64::NAN, 3),
+        (f64::INFINITY, 17),
+        (T::from_f64(below).to_f64(), 0),
     ] {
-        let sizes = [
-            (20, 9, false),
-            (9, 0, false),
-            (61, 30, false),
-            (40, 3, true),
-        ];
-        for (value, at) in [
-            (-2.0, 13),
-            (0.0, 8),
-            (f64::NAN, 3),
-            (f64::INFINITY, 17),
-            (T::from_f64(below).to_f64(), 0),
-        ] {
-            let mut arena = Arena::<T>::new(&sizes, inverse_len(by));
-            let mut bad = Vec::new();
-            for front in [0, 2, 3] {
-                for pivot in [at, at + 2] {
-                    // a column of its own, so that nothing is taken off the pivot
-                    for k in 0..pivot {
-                        let place = arena.place(front, pivot, k);
-                        arena.values[place] = 0.0;
-                    }
-                    let place = arena.place(front, pivot, pivot);
-                    arena.values[place] = value;
+        let at = last.min(at);
+        let mut arena = Arena::<T>::new(&sizes, inverse_len(by));
+        let mut bad = Vec::new();
+        for front in [0, 2, 3] {
+            for pivot in [at, at + 2] {
+                // a column of its own, so that nothing is taken off the pivot
+                for k in 0..pivot {
+                    let place = arena.place(front, pivot, k);
+                    arena.values[place] = 0.0;
                 }
-                bad.push((front, at));
+                let place = arena.place(front, pivot, pivot);
+                arena.values[place] = value;
             }
-            let Some((got, said)) = run(by, &arena) else {
-                return;
-            };
-            let places: Vec<_> = said.iter().map(|b| (b.front, b.pivot)).collect();
-            assert_eq!(places, bad, "{by:?} {value}");
-            let same = |b: &BadPivot| b.value == value || b.value.is_nan() && value.is_nan();
-            assert!(said.iter().all(same), "{said:?}");
-            assert!(got[arena.place(1, 8, 8)] > 0.0); // the other front is not harmed
+            bad.push((front, at));
         }
+        let Some((got, said)) = run(by, &arena) else {
+            return;
+        };
+        let places: Vec<_> = said.iter().map(|b| (b.front, b.pivot)).collect();
+        assert_eq!(places, bad, "{by:?} {value}");
+        let same = |b: &BadPivot| b.value == value || b.value.is_nan() && value.is_nan();
+        assert!(said.iter().all(same), "{said:?}");
+        assert!(got[arena.place(1, 7, 7)] > 0.0); // the other front is not harmed
     }
 }
 
