@@ -19,10 +19,24 @@ __device__ __forceinline__ void copy16(u32 to, const void *from, u32 bytes) {
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
 
-// Copies 16 bytes that are used once: in the second-level cache they make room first.
-__device__ __forceinline__ void copy16_once(u32 to, const void *from) {
+// Asks for what will be read soon to be in the second-level cache.
+__device__ __forceinline__ void prefetch(const void *from) { asm volatile("prefetch.global.L2 [%0];" ::"l"(from)); }
+
+// Policies of the second-level cache. What is used once makes room first.
+__device__ __forceinline__ u64 used_once() {
     u64 policy;
     asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+// What is read to be written makes room last; writing takes the policy off again.
+__device__ __forceinline__ u64 until_written() {
+    u64 policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+// Copies 16 bytes by a policy, and no more than their sector.
+__device__ __forceinline__ void copy16_by(u64 policy, u32 to, const void *from) {
     asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(policy) : "memory");
 }
 

@@ -208,31 +208,27 @@ __device__ __forceinline__ void small_front(R *arena, const Front *fronts, Statu
     }
 }
 
-// Fronts of up to 16 M rows, 16 U of them updates, by blocks of a warp, of which a multiprocessor has registers for BLOCKS.
-#define WARP_KERNEL(NAME, R, M, U, BLOCKS)                                                                              \
-    extern "C" __global__ void __launch_bounds__(32, BLOCKS) NAME(R *arena, const Front *fronts, Status *status, u32 count) { \
-        warp_front<R, M, U>(arena, fronts, status, count);                                                            \
+// Fronts of up to ROWS rows, UPDATES of them updates, by blocks of a warp, of which a multiprocessor has registers for BLOCKS.
+#define WARP_KERNEL(R, ROWS, UPDATES, BLOCKS)                                                                           \
+    extern "C" __global__ void __launch_bounds__(32, BLOCKS)                                                           \
+        dense_small_##ROWS##_##UPDATES##_##R(R *arena, const Front *fronts, Status *status, u32 count) {               \
+        warp_front<R, ROWS / 16, UPDATES / 16>(arena, fronts, status, count);                                          \
     }
+#define WARP_KERNELS(ROWS, UPDATES, F64, F32) WARP_KERNEL(f64, ROWS, UPDATES, F64) WARP_KERNEL(f32, ROWS, UPDATES, F32)
 
-#define BLOCK_KERNEL(NAME, R, ROWS)                                                                                    \
-    extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS) NAME(R *arena, const Front *fronts, Status *status, u32 count) { \
-        small_front<R, ROWS, 2>(arena, fronts, status, count);                                                        \
+// Fronts of up to ROWS rows by blocks of four warps.
+#define BLOCK_KERNEL(R, ROWS)                                                                                          \
+    extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS)                                          \
+        dense_small_##ROWS##_##R(R *arena, const Front *fronts, Status *status, u32 count) {                           \
+        small_front<R, ROWS / SMALL_THREADS, 2>(arena, fronts, status, count);                                         \
     }
+#define BLOCK_KERNELS(ROWS) BLOCK_KERNEL(f64, ROWS) BLOCK_KERNEL(f32, ROWS)
 
-WARP_KERNEL(dense_small_16_16_f64, f64, 1, 1, 20)
-WARP_KERNEL(dense_small_32_16_f64, f64, 2, 1, 16)
-WARP_KERNEL(dense_small_32_32_f64, f64, 2, 2, 16)
-WARP_KERNEL(dense_small_48_32_f64, f64, 3, 2, 8)
-WARP_KERNEL(dense_small_64_32_f64, f64, 4, 2, 8)
-WARP_KERNEL(dense_small_64_64_f64, f64, 4, 4, 8)
-BLOCK_KERNEL(dense_small_128_f64, f64, 1)
-BLOCK_KERNEL(dense_small_256_f64, f64, 2)
-
-WARP_KERNEL(dense_small_16_16_f32, f32, 1, 1, 24)
-WARP_KERNEL(dense_small_32_16_f32, f32, 2, 1, 24)
-WARP_KERNEL(dense_small_32_32_f32, f32, 2, 2, 16)
-WARP_KERNEL(dense_small_48_32_f32, f32, 3, 2, 16)
-WARP_KERNEL(dense_small_64_32_f32, f32, 4, 2, 12)
-WARP_KERNEL(dense_small_64_64_f32, f32, 4, 4, 12)
-BLOCK_KERNEL(dense_small_128_f32, f32, 1)
-BLOCK_KERNEL(dense_small_256_f32, f32, 2)
+WARP_KERNELS(16, 16, 20, 24)
+WARP_KERNELS(32, 16, 16, 24)
+WARP_KERNELS(32, 32, (__CUDA_ARCH__ < 900 ? 12 : 16), 16)
+WARP_KERNELS(48, 32, 8, 16)
+WARP_KERNELS(64, 32, 8, 12)
+WARP_KERNELS(64, 64, 8, 12)
+BLOCK_KERNELS(128)
+BLOCK_KERNELS(256)

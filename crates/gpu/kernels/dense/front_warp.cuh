@@ -19,6 +19,9 @@ template <class R, int M, int U> struct WarpFront {
     // Between columns: a lane reads pairs of rows 2 g of columns 2 t, and single rows g, without bank conflicts.
     static constexpr u32 PITCH = 16 * M + GRAIN;
     static constexpr int ROWS = M > 2 ? 2 : 1; // of a lane
+    static constexpr int AT_ONCE = 2;          // columns that are shown together
+    // Whether what is read is to stay in the second-level cache until it is written: where it was measured to be faster, large fronts.
+    static constexpr bool KEPT = sizeof(R) == 8 ? M > 2 : M > 3 && U < 4;
 
     const Front &f;
     R *s, *panel, *update;
@@ -41,13 +44,18 @@ template <class R, int M, int U> struct WarpFront {
         const u32 row = lane % WIDE * GRAIN, column = lane / WIDE;
         const i32 columns = row < end(row) ? smaller(f.pivots, row + GRAIN) - column : 0; // of this lane's rows, from its first on
         const R *from = panel + place(row) + column * f.panel_rows;
-        const u32 to = shared_address(s + column * PITCH + row), stride = COLUMNS * f.panel_rows;
+        const u64 policy = until_written(); // made here: where it is used, compilers would make it anew behind every condition
+        // At least the lane's number in any case. Without it CUDA 13.0's compiler adds the beginning of shared memory within the copy, and out of
+        // that and a policy comes what the card calls an illegal instruction.
+        const u32 to = larger(lane, shared_address(s + column * PITCH + row)), stride = COLUMNS * f.panel_rows;
 #pragma unroll
         for (u32 c = 0; c < 2 * M; c++) {
             if (8 * c >= f.pivots) break;
 #pragma unroll
             for (u32 j = 8 * c; j < 8 * c + 8; j += COLUMNS, from += stride) {
-                if ((i32)j < columns) copy16_alone(to + j * PITCH * sizeof(R), from);
+                if ((i32)j >= columns) continue;
+                if constexpr (KEPT) copy16_by(policy, to + j * PITCH * sizeof(R), from);
+                else copy16_alone(to + j * PITCH * sizeof(R), from);
             }
         }
         commit_copies();
@@ -98,18 +106,19 @@ template <class R, int M, int U> struct WarpFront {
         __syncwarp();
     }
 
-    // Says which pivot of block p is the first bad one, if any: its columns are not yet scaled.
-    __device__ __forceinline__ static bool report(const R *block, u32 first, u32 count, Status *status) {
-        const u32 lane = threadIdx.x % 32;
-        R pivot = 1;
-        if (lane < count) pivot = block[lane * (PITCH + 1)];
-        const u32 bad = __ballot_sync(FULL_MASK, !is_finite(reciprocal_root(pivot)));
-        if (bad == 0) return false;
-        if (lane == __ffs(bad) - 1) {
-            status->value = pivot;
-            status->pivot = first + lane;
+    // Says which of `count` pivots is the first bad one, if any.
+    __device__ __forceinline__ static bool report(const R (&pivots)[8], u32 first, u32 count, Status *status) {
+        bool bad = false;
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            if (bad || k >= count || is_finite(reciprocal_root(pivots[k]))) continue;
+            bad = true;
+            if (threadIdx.x % 32 == 0) {
+                status->value = pivots[k];
+                status->pivot = first + k;
+            }
         }
-        return true;
+        return bad;
     }
 
     // Block column p after its predecessors have been taken off: the factor, to `s` and to the arena. Returns whether a pivot was bad.
@@ -120,34 +129,51 @@ template <class R, int M, int U> struct WarpFront {
             if (lane < 8 && 8 * p + lane >= f.pivots) block[lane * (PITCH + 1)] = 1;
             __syncwarp();
         }
-        R x[8][ROWS] = {}, last;
+        R x[8][ROWS] = {}, pivots[8], last;
         if (active) {
 #pragma unroll
             for (int k = 0; k < 8; k++) load_rows(x[k], own + k * PITCH);
         }
 #pragma unroll
-        for (int k = 0; k < 8; k++) {
-            if (k > 0) {
-                if (active) store_rows(own + k * PITCH, x[k]);
+        for (int first = 0; first < 8; first += AT_ONCE) {
+            if (first > 0) {
+                if (active) {
+#pragma unroll
+                    for (int k = first; k < first + AT_ONCE; k++) store_rows(own + k * PITCH, x[k]);
+                }
                 __syncwarp();
             }
-            R a[8];
+            R a[AT_ONCE][8];
 #pragma unroll
-            for (int j = k / 2 * 2; j < 8; j += 2) {
-                const Pair<R> v = *(const Pair<R> *)(block + k * PITCH + j);
-                a[j] = v.x, a[j + 1] = v.y;
+            for (int w = 0; w < AT_ONCE; w++) {
+#pragma unroll
+                for (int j = (first + w) / 2 * 2; j < 8; j += 2) {
+                    const Pair<R> v = *(const Pair<R> *)(block + (first + w) * PITCH + j);
+                    a[w][j] = v.x, a[w][j + 1] = v.y;
+                }
             }
-            last = reciprocal_root(a[k]);
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-                x[k][r] *= last;
-                const R factor = -(x[k][r] * last);
+            for (int w = 0; w < AT_ONCE; w++) {
+                const int k = first + w;
+                pivots[k] = a[w][k];
+                last = reciprocal_root(a[w][k]);
 #pragma unroll
-                for (int j = k + 1; j < 8; j++) x[j][r] = fma(factor, a[j], x[j][r]);
+                for (int v = w + 1; v < AT_ONCE; v++) { // what the owners of these rows compute of them, by the same operations
+                    const R factor = -(a[w][first + v] * last * last);
+#pragma unroll
+                    for (int j = first + v; j < 8; j++) a[v][j] = fma(factor, a[w][j], a[v][j]);
+                }
+#pragma unroll
+                for (int r = 0; r < ROWS; r++) {
+                    x[k][r] *= last;
+                    const R factor = -(x[k][r] * last);
+#pragma unroll
+                    for (int j = k + 1; j < 8; j++) x[j][r] = fma(factor, a[w][j], x[j][r]);
+                }
             }
         }
-        if (!bad && !is_finite(last)) bad = report(block, 8 * p, smaller(8u, f.pivots - 8 * p), status);
-        __syncwarp(); // all have seen the last column
+        if (!bad && !is_finite(last)) bad = report(pivots, 8 * p, smaller(8u, f.pivots - 8 * p), status);
+        __syncwarp(); // all have seen the last columns
         if (active) {
 #pragma unroll
             for (int k = 0; k < 8; k++) store_rows(own + k * PITCH, x[k]);
@@ -222,17 +248,20 @@ template <class R, int U, int H> struct UpdateStrip {
 #pragma unroll
         for (int m = 0; m < TILES; m++) c[m][0] = c[m][1] = c[m][2] = c[m][3] = 0;
         if (n <= 0 || o.f.fresh) return;
+        const u64 policy = until_written();
         const R *even = o.update + (16 * H + 2 * g) * o.f.update_rows + 16 * H + 2 * t, *odd = even + o.f.update_rows;
 #pragma unroll
         for (int m = 0; m < TILES; m++) {
             const i32 i = 8 * m + 2 * t;
             if (i < n && (m > 1 || i >= 2 * g)) {
-                load_pair(c[m][0], c[m][1], even + 8 * m);
-                if (m > 1 || 2 * g + 1 < n) load_pair(c[m][2], c[m][3], odd + 8 * m);
+                load_pair<Front::KEPT>(policy, c[m][0], c[m][1], even + 8 * m);
+                if (m > 1 || 2 * g + 1 < n) load_pair<Front::KEPT>(policy, c[m][2], c[m][3], odd + 8 * m);
             }
         }
     }
-    static __device__ __forceinline__ void load_pair(R &x, R &y, const R *from) {
+
+    template <bool KEPT> static __device__ __forceinline__ void load_pair(u64 policy, R &x, R &y, const R *from) {
+        if constexpr (KEPT) return load_pair_by(policy, x, y, from);
         const Pair<R> v = *(const Pair<R> *)from;
         x = v.x, y = v.y;
     }
@@ -295,6 +324,8 @@ __device__ __forceinline__ void update_strips(const Front &o, UpdateStrip<R, U, 
 
 template <class R, int M, int U> __device__ __forceinline__ void warp_front(R *arena, const Front *fronts, Status *status, u32 count) {
     extern __shared__ f64 dynamic[];
+    const u32 ahead = 32 * blockIdx.x + threadIdx.x; // the first blocks ask for the list, which the others then need not wait for
+    if (ahead < count) prefetch(fronts + count - 1 - ahead);
     const Front f = fronts[count - 1 - blockIdx.x]; // what was written last is still in the second-level cache
     const WarpFront<R, M, U> own(f, (R *)dynamic, arena);
     own.load();

@@ -44,6 +44,14 @@ __device__ __forceinline__ f32 reciprocal_root(f32 x) {
 __device__ __forceinline__ void store_pair(f64 *p, f64 x, f64 y) { asm volatile("st.global.v2.f64 [%0], {%1, %2};" ::"l"(p), "d"(x), "d"(y) : "memory"); }
 __device__ __forceinline__ void store_pair(f32 *p, f32 x, f32 y) { asm volatile("st.global.v2.f32 [%0], {%1, %2};" ::"l"(p), "f"(x), "f"(y) : "memory"); }
 
+// Loads two rows by a policy of the second-level cache.
+__device__ __forceinline__ void load_pair_by(u64 policy, f64 &x, f64 &y, const f64 *p) {
+    asm volatile("ld.global.L2::cache_hint.v2.f64 {%0, %1}, [%2], %3;" : "=d"(x), "=d"(y) : "l"(p), "l"(policy) : "memory");
+}
+__device__ __forceinline__ void load_pair_by(u64 policy, f32 &x, f32 &y, const f32 *p) {
+    asm volatile("ld.global.L2::cache_hint.v2.f32 {%0, %1}, [%2], %3;" : "=f"(x), "=f"(y) : "l"(p), "l"(policy) : "memory");
+}
+
 // `yes` where `one` holds, else `no`, without a branch. Of a plain ?: on what a lane knows of itself, compilers make two paths and put products
 // into both: the warp then waits for itself in each, since a product needs all of its lanes.
 __device__ __forceinline__ f64 select(bool one, f64 yes, f64 no) {

@@ -73,8 +73,8 @@ struct Keeper {
         const u32 columns = smaller(c.columns, Room::T);
 #pragma unroll 1
         for (u32 j = first; j < columns; j += 2, from += 2 * c.pitch, to += 2 * Room::PITCH * sizeof(f64)) {
-            if (whole || c.has(i, j) || c.has(i + 1, j)) copy16_once(to, from);
-            if (whole || c.has(i + 64, j) || c.has(i + 65, j)) copy16_once(to + 64 * sizeof(f64), from + 64);
+            if (whole || c.has(i, j) || c.has(i + 1, j)) copy16_by(used_once(), to, from);
+            if (whole || c.has(i + 64, j) || c.has(i + 65, j)) copy16_by(used_once(), to + 64 * sizeof(f64), from + 64);
             commit_copies();
             wait_copies<ON_THEIR_WAY>();
         }
