@@ -1,5 +1,6 @@
 //! What can go wrong with an ordering.
 
+use tamarack_sparse::memory::in_large_pages;
 use thiserror::Error;
 
 /// Why an ordering could not be made.
@@ -86,5 +87,7 @@ pub(crate) fn reserve<T>(v: &mut Vec<T>, additional: usize) -> Result<(), Orderi
     v.try_reserve_exact(additional)
         .map_err(|_| OrderingError::OutOfMemory {
             bytes: additional as u64 * size_of::<T>() as u64,
-        })
+        })?;
+    in_large_pages(v);
+    Ok(())
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use rayon::prelude::*;
 use tamarack_sparse::{Pattern, Runs};
 
-use crate::error::{OrderingError, refill};
+use crate::error::{OrderingError, refill, reserve};
 
 /// Patterns of so many entries are worth several threads.
 const LARGE: usize = 50_000;
@@ -247,9 +247,11 @@ fn ranges_of(lower: Lower<'_>, ranges: usize) -> Vec<Range<usize>> {
 /// Zeros that threads count and write in.
 fn atomic_counters(len: usize) -> Result<Vec<AtomicU32>, OrderingError> {
     let mut counters = Vec::new();
-    refill(&mut counters, len, 0u32)?;
-    // In place: both have the same size.
-    Ok(counters.into_iter().map(AtomicU32::new).collect())
+    reserve(&mut counters, len)?;
+    // By all threads: the system clears a page when it is first touched.
+    let zeros = (0..len).into_par_iter().with_min_len(1 << 16);
+    counters.par_extend(zeros.map(|_| AtomicU32::new(0)));
+    Ok(counters)
 }
 
 #[cfg(test)]

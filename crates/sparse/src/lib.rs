@@ -20,6 +20,7 @@ mod triplets;
 
 pub mod interop;
 pub mod io;
+pub mod memory;
 pub mod models;
 
 pub use index::{ElimIdx, IndexLike, UserIdx};

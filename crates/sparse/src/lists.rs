@@ -2,9 +2,11 @@
 
 use rayon::prelude::*;
 
+use crate::memory::zeroed;
+
 /// The parts one after the other, copied at the same time by the threads of the caller's pool.
 pub fn concatenated<L: AsRef<[u32]> + Sync>(parts: &[L]) -> Vec<u32> {
-    let mut whole = vec![0; parts.iter().map(|part| part.as_ref().len()).sum()];
+    let mut whole = zeroed(parts.iter().map(|part| part.as_ref().len()).sum());
     let mut rest = &mut whole[..];
     let mut places = Vec::with_capacity(parts.len());
     for part in parts {

@@ -14,11 +14,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::amalgamate::{Merged, children};
 use crate::factor::NONE;
-use crate::memory::{with_room, zeroed};
 use crate::nodes::Nodes;
 use crate::postorder::{Postordered, subtree_sizes};
 use crate::supernodes::SuperForest;
 use crate::threads::{CHUNK, chunks, map_all, shared_u32, shared_u64, slices};
+use tamarack_sparse::memory::{with_room, zeroed};
 
 /// Where a node is, and what it has: together, because both are looked up for every edge. One thread at a time writes.
 #[derive(Default)]

@@ -15,12 +15,12 @@
 use std::ops::Range;
 
 use crate::factor::NONE;
-use crate::memory::{filled, zeroed};
 use crate::nodes::{Ones, Weights};
 use crate::parts::Parts;
 use crate::permuted::LowerRows;
 use crate::postorder::Postordered;
 use crate::threads::{map_all, slices};
+use tamarack_sparse::memory::{filled, zeroed};
 
 /// What counting finds, by node in postorder.
 pub(crate) struct Counts {

@@ -13,9 +13,9 @@
 use std::ops::Range;
 
 use crate::factor::NONE;
-use crate::memory::filled;
 use crate::permuted::LowerRows;
 use crate::threads::{map_all, slices};
+use tamarack_sparse::memory::filled;
 
 /// Nodes of a piece, at least.
 const LEAST: usize = if cfg!(test) { 4 } else { 1 << 15 };

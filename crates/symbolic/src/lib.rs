@@ -20,7 +20,6 @@ mod entries;
 mod error;
 mod etree;
 mod factor;
-mod memory;
 mod nodes;
 mod options;
 mod parts;

@@ -12,7 +12,7 @@ use tamarack_sparse::{Pattern, Permutation, Runs};
 
 use crate::entries::{LONGEST_COLUMN, MOST_UNKNOWNS};
 use crate::factor::NONE;
-use crate::memory::{filled, with_room};
+use tamarack_sparse::memory::{filled, with_room};
 
 /// Merging pays if at least one unknown in so many follows its twin.
 const WORTH: usize = 5;

@@ -11,9 +11,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use tamarack_sparse::{Pattern, Runs};
 
 use crate::factor::NONE;
-use crate::memory::zeroed;
 use crate::nodes::Nodes;
 use crate::threads::{CHUNK, chunks, map_all, shared_u32, shared_u64, slices};
+use tamarack_sparse::memory::zeroed;
 
 /// Blocks of rows, at most: so many streams a thread writes at once.
 const BLOCKS: usize = 256;

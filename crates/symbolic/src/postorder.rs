@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::etree::Forest;
 use crate::factor::NONE;
-use crate::memory::zeroed;
 use crate::nodes::Nodes;
 use crate::threads::{CHUNK, chunks, map_all, shared_u32};
+use tamarack_sparse::memory::zeroed;
 
 /// An elimination forest of nodes in postorder.
 pub(crate) struct Postordered {

@@ -19,12 +19,12 @@ use tamarack_sparse::Pattern;
 use crate::assembly::Assembly;
 use crate::entries::EntryMap;
 use crate::factor::NONE;
-use crate::memory::with_room;
 use crate::nodes::{Nodes, Ones, Weights};
 use crate::parts::Parts;
 use crate::permuted::LowerRows;
 use crate::sweep::{Input, Node, Sweep};
 use crate::threads::{map_all, slices, zeros};
+use tamarack_sparse::memory::with_room;
 
 /// What the sweep produces; see the fields of the same names in `SymbolicFactor`. The entry map has no offsets yet.
 pub(crate) struct Structure {

@@ -16,7 +16,7 @@ use std::ops::Range;
 use crate::amalgamate::child_lists;
 use crate::assembly::update_entries;
 use crate::factor::NONE;
-use crate::memory::with_room;
+use tamarack_sparse::memory::with_room;
 
 /// Fewest siblings of a group.
 const FEWEST: usize = 16;

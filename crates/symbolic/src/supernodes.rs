@@ -9,9 +9,9 @@ use std::ops::Range;
 use crate::amalgamate::trapezoid;
 use crate::analyze::front_flops;
 use crate::factor::NONE;
-use crate::memory::zeroed;
 use crate::postorder::Postordered;
 use crate::threads::{CHUNK, chunks, map_all, slices};
+use tamarack_sparse::memory::zeroed;
 
 /// A forest of supernodes in postorder, each a range of nodes.
 pub(crate) struct SuperForest {

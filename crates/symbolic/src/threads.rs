@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rayon::prelude::*;
 
-use crate::memory::{with_room, zeroed};
+use tamarack_sparse::memory::{with_room, zeroed};
 
 /// Nodes or unknowns that a thread takes in one go.
 pub(crate) const CHUNK: usize = if cfg!(test) { 8 } else { 1 << 12 };

@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
+use tamarack_sparse::memory::zeroed;
 
 use crate::mindeg::NONE;
 
@@ -88,7 +89,7 @@ impl<F: Fn(usize) -> u32 + Sync> Counted<F> {
 
 /// Zeros that threads may write to at scattered places.
 pub(crate) fn atomics(len: usize) -> Vec<AtomicU32> {
-    values_as(vec![0u32; len], AtomicU32::new)
+    values_as(zeroed::<u32>(len), AtomicU32::new)
 }
 
 /// The numbers themselves.

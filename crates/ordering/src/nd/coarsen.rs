@@ -16,6 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 use tamarack_sparse::concatenated;
+use tamarack_sparse::memory::zeroed;
 
 use crate::mindeg::NONE;
 use crate::nd::buckets::{atomics, values};
@@ -269,7 +270,7 @@ impl Contraction<'_> {
         if slot.len() < self.first.len() {
             // Zeros fresh from the system: few of them are ever looked at.
             *slot = Vec::new();
-            *slot = vec![0; self.first.len()];
+            *slot = zeroed(self.first.len());
         }
         let members = |c: usize| {
             let v = self.first[c];

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 use tamarack_sparse::concatenated;
+use tamarack_sparse::memory::zeroed;
 
 use crate::graph::Graph;
 use crate::mindeg::NONE;
@@ -231,7 +232,7 @@ impl<'a> Lists<'a> {
 fn resize<T: Copy + Default>(list: &mut Vec<T>, len: usize) {
     if list.capacity() < len {
         *list = Vec::new();
-        *list = vec![T::default(); len];
+        *list = zeroed(len);
     } else {
         list.resize(len, T::default());
     }

@@ -5,9 +5,11 @@
 //! corner off a square with less than a side's. Local refinement never finds them, since every
 //! plane that is tilted a little has as many vertices. On other graphs levels are thick; they
 //! are looked at only where vertices have few neighbors, and taken only where they are thinner. One
-//! search from a vertex at the end, which is found on a coarser graph; time linear in the edges.
+//! search from a vertex at the end, which is found on a coarser graph, until all that is left is too little to be a side; time linear
+//! in the edges.
 
 use rayon::prelude::*;
+use tamarack_sparse::memory::zeroed;
 
 use crate::nd::NdOptions;
 use crate::nd::bisect::{Level, Separation};
@@ -26,7 +28,7 @@ pub(crate) fn may_be_thin(graph: &Weighted) -> bool {
     graph.adjacency.len() <= MOST_NEIGHBORS * graph.n()
 }
 
-/// A search: who has been reached, in what order, and where the levels end in it.
+/// A search: who has been reached, and in what order.
 #[derive(Default)]
 struct Search {
     /// 1 for vertices that have been reached.
@@ -35,11 +37,9 @@ struct Search {
     queue: Vec<u32>,
     /// Number of vertices in the queue.
     count: usize,
-    /// Where each level ends in the queue.
-    ends: Vec<usize>,
 }
 
-/// The best level of the search from an end of `graph`, if it is connected, and its cost. The end is found on a
+/// The best level of the search from an end of `graph`, if it is connected but for less than a side, and its cost. The end is found on a
 /// coarser one of its `levels`.
 pub(crate) fn best_level(
     graph: &Weighted,
@@ -48,31 +48,38 @@ pub(crate) fn best_level(
 ) -> Option<(f64, Separation)> {
     let mut search = Search::default();
     let end = end(graph, levels, &mut search)?;
-    search.run(graph, end);
-    if search.count < graph.n() {
-        return None;
-    }
     let goal = options.goal(graph.total);
     let weighted = graph.total != graph.n() as u64;
     let (mut best, mut cost) = (None, f64::INFINITY);
     let (mut before, mut from) = (0, 0);
-    for &to in &search.ends {
-        let level = search.queue[from..to].iter();
+    let mut ended_early = false;
+    search.run(graph, end, |level| {
         let own = match weighted {
-            true => level.map(|&v| u64::from(graph.weights[v as usize])).sum(),
-            false => (to - from) as u64,
+            true => level
+                .iter()
+                .map(|&v| u64::from(graph.weights[v as usize]))
+                .sum(),
+            false => level.len() as u64,
         };
         let weight = [before, graph.total - before - own, own];
+        let to = from + level.len();
         if goal.cost(&weight) < cost && options.is_worth(&weight) {
             cost = goal.cost(&weight);
             best = Some((weight, from..to));
         }
         before += own;
         from = to;
+        // The levels behind have no less before them, which alone costs that much.
+        ended_early = goal.cost(&[before, graph.total - before, 0]) >= cost;
+        !ended_early
+    });
+    if search.count < graph.n() && !ended_early {
+        return None;
     }
     let (weight, range) = best?;
-    // What has been reached stands on side 1; so do those behind the level.
+    // Those behind the level stand on side 1, reached or not.
     let mut side = search.reached;
+    side.fill(1);
     for &v in &search.queue[..range.start] {
         side[v as usize] = 0;
     }
@@ -93,7 +100,7 @@ pub(crate) fn best_level(
 /// neighbors.
 fn end(graph: &Weighted, levels: &[Level], search: &mut Search) -> Option<u32> {
     let at = small_level(graph, levels);
-    search.run(at_level(graph, levels, at), 0);
+    search.run(at_level(graph, levels, at), 0, |_| true);
     let mut members = vec![search.last()?];
     for level in levels[..at].iter().rev() {
         let map = level.map.par_iter().enumerate().with_min_len(1 << 14);
@@ -106,20 +113,17 @@ fn end(graph: &Weighted, levels: &[Level], search: &mut Search) -> Option<u32> {
 }
 
 impl Search {
-    /// Goes through the component of `start`, breadth first. Every neighbor is written behind the queue and counted if it is new:
+    /// Goes through the component of `start`, breadth first, as long as it is to `go_on` after each level. Every neighbor is written behind the queue and counted if it is new:
     /// no branch to guess.
-    fn run(&mut self, graph: &Weighted, start: u32) {
+    fn run(&mut self, graph: &Weighted, start: u32, mut go_on: impl FnMut(&[u32]) -> bool) {
         let n = graph.n();
-        self.reached.clear();
-        self.reached.resize(n, 0);
-        self.queue.clear();
-        self.queue.resize(n + 1, 0);
-        self.ends.clear();
+        self.reached = zeroed(n);
+        self.queue = zeroed(n + 1);
         let (reached, queue) = (&mut self.reached[..], &mut self.queue[..]);
         queue[0] = start;
         reached[start as usize] = 1;
         let (mut from, mut count) = (0, 1);
-        while from < count {
+        while from < count && go_on(&queue[from..count]) {
             let end = count;
             while from < end {
                 let together = TOGETHER.min(end - from);
@@ -137,7 +141,6 @@ impl Search {
                 }
                 from += together;
             }
-            self.ends.push(end);
         }
         self.count = count;
     }
@@ -184,6 +187,21 @@ mod tests {
             assert_eq!(own == SEPARATOR, s.separator.binary_search(&v).is_ok());
             let across = |&&u: &&u32| own + s.side[u as usize] == 1 && own != s.side[u as usize];
             assert_eq!(cube.neighbors(v).iter().find(across), None);
+        }
+    }
+
+    #[test]
+    fn a_lone_vertex_stands_behind_the_level() {
+        let mut square = graph("p2d5_20");
+        square.offsets.push(square.adjacency.len() as u64);
+        square.weights.push(1);
+        square.total += 1;
+        let (cost, s) = best_level(&square, &[], &NdOptions::default()).unwrap();
+        assert!(cost < 25.0, "{cost}");
+        assert_eq!(s.side[400], 1);
+        for (side, weight) in (0..).zip(s.weight) {
+            let own = s.side.iter().filter(|&&own| own == side);
+            assert_eq!(own.count() as u64, weight);
         }
     }
 
