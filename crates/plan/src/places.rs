@@ -171,7 +171,11 @@ impl<'a> Tree<'a> {
         let mut end = self.symbolic.supernodes();
         while let Some(s) = end.checked_sub(1) {
             let level = places.panel[s] + self.panel_len(s);
-            if peaks[s] > small {
+            if self.first[s] as usize == s {
+                // A leaf has no stack.
+                packing.release(self, s);
+                end = s;
+            } else if peaks[s] > small {
                 packing.front(self, s, level);
                 end = s;
             } else {

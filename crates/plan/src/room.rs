@@ -1,12 +1,10 @@
 //! A simulated allocator: the free parts of an area that grows as needed.
 
-use std::collections::BTreeMap;
-
-/// Free parts of an area without an end, first fit; a part is taken in `O(free parts)`.
+/// Free parts of an area without an end, first fit; a part is taken or given back in `O(free parts)`, of which there are few.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
-    /// Offset to length of the free parts below `end`, never adjacent.
-    free: BTreeMap<u64, u64>,
+    /// Offset and length of the free parts below `end`, by offset, never adjacent.
+    free: Vec<(u64, u64)>,
     /// Everything from here on is free.
     end: u64,
 }
@@ -17,17 +15,17 @@ impl Room {
         if len == 0 {
             return 0;
         }
-        let fits = |&(_, &free): &(&u64, &u64)| free >= len;
-        let found = self.free.iter().find(fits).map(|(&at, &free)| (at, free));
-        if let Some((at, free)) = found {
-            self.free.remove(&at);
-            if free > len {
-                self.free.insert(at + len, free - len);
-            }
+        let Some(k) = self.free.iter().position(|&(_, free)| free >= len) else {
+            let at = self.end;
+            self.end += len;
             return at;
+        };
+        let (at, free) = self.free[k];
+        if free == len {
+            self.free.remove(k);
+        } else {
+            self.free[k] = (at + len, free - len);
         }
-        let at = self.end;
-        self.end += len;
         at
     }
 
@@ -36,22 +34,33 @@ impl Room {
         if len == 0 {
             return;
         }
-        let mut start = at;
-        let mut stop = at + len;
-        let before = self.free.range(..at).next_back().map(|(&a, &l)| (a, l));
-        if let Some((a, l)) = before
-            && a + l == at
-        {
-            self.free.remove(&a);
-            start = a;
+        let (mut start, mut stop) = (at, at + len);
+        let k = self.free.partition_point(|&(other, _)| other < at);
+        let before = k.checked_sub(1).filter(|&k| {
+            let (at, len) = self.free[k];
+            at + len == start
+        });
+        if let Some(k) = before {
+            start = self.free[k].0;
         }
-        if let Some(l) = self.free.remove(&stop) {
-            stop += l;
-        }
+        let after = self.free.get(k).filter(|&&(at, _)| at == stop);
+        let joins_after = after.is_some();
+        stop += after.map_or(0, |&(_, len)| len);
         if stop == self.end {
+            // No part touches the end: there is none behind.
+            self.free.truncate(before.unwrap_or(k));
             self.end = start;
-        } else {
-            self.free.insert(start, stop - start);
+            return;
+        }
+        let part = (start, stop - start);
+        match (before, joins_after) {
+            (None, false) => self.free.insert(k, part),
+            (None, true) => self.free[k] = part,
+            (Some(before), false) => self.free[before] = part,
+            (Some(before), true) => {
+                self.free[before] = part;
+                self.free.remove(k);
+            }
         }
     }
 }
