@@ -36,6 +36,37 @@ pub(crate) unsafe fn enter_entries<T: Value>(
     columns: Range<usize>,
 ) {
     let first = symbolic.columns(s).start;
+    if let Some((ptr, entries)) = symbolic.single_entries() {
+        for j in columns.clone() {
+            let [begin, end] = [0, 1].map(|k| ptr[first + j + k] as usize);
+            let lists = [&entries[begin..end], &entries[end..]];
+            // SAFETY: the caller's promise.
+            unsafe { enter_column(lists, values, panel.column(j)) };
+        }
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { enter_nodes(symbolic, first, values, panel, columns.clone()) };
+    }
+    if shift == T::default() {
+        return;
+    }
+    for j in columns {
+        // SAFETY: the diagonal entry is inside the panel.
+        unsafe { *panel.column(j).wrapping_add(j) += shift };
+    }
+}
+
+/// Enters the entries of some columns of a front whose pivots begin with column `first` of A.
+///
+/// # Safety
+/// As for [`enter_entries`].
+unsafe fn enter_nodes<T: Value>(
+    symbolic: &SymbolicFactor,
+    first: usize,
+    values: &[T],
+    panel: &Packed<T>,
+    columns: Range<usize>,
+) {
     let mut next = columns.start;
     while next < columns.end {
         let node = symbolic.node_entries(first + next);
@@ -43,16 +74,7 @@ pub(crate) unsafe fn enter_entries<T: Value>(
         let of_node = next - begin..node.width.min(columns.end - begin);
         next = begin + of_node.end;
         // SAFETY: the caller's promise.
-        unsafe {
-            match node.singles() {
-                Some(entries) => enter_column(entries, values, panel.column(begin)),
-                None => enter_node(&node, begin, of_node, values, panel),
-            }
-        }
-    }
-    for j in columns {
-        // SAFETY: the diagonal entry is inside the panel.
-        unsafe { *panel.column(j).wrapping_add(j) += shift };
+        unsafe { enter_node(&node, begin, of_node, values, panel) };
     }
 }
 

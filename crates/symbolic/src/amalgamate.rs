@@ -130,7 +130,8 @@ impl Merging<'_> {
     fn run(&self, nodes: &mut [Growing], base: usize, parents: impl Iterator<Item = usize>) {
         let forest = self.forest;
         let secs = |npiv: u32, nupd: u32| self.options.predicted_secs(npiv, nupd);
-        let mut queue: Vec<(f64, u32)> = Vec::new();
+        // Gain, child, and seconds of both together.
+        let mut queue: Vec<(f64, u32, f64)> = Vec::new();
         for p in parents {
             let up = forest.nupd[p];
             let mut this = Growing {
@@ -144,20 +145,20 @@ impl Merging<'_> {
                 let together = secs(child.npiv + this.npiv, up);
                 let gain = child.secs + this.secs - together;
                 if gain > 0.0 {
-                    queue.push((gain, c as u32));
+                    queue.push((gain, c as u32, together));
                 }
             }
             if queue.len() > 1 {
                 queue.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             }
-            for (k, &(_, c)) in queue.iter().enumerate() {
+            for (k, &(_, c, first)) in queue.iter().enumerate() {
                 let child = &mut nodes[c as usize - base];
                 let sizes = ((child.npiv, forest.nupd[c as usize]), (this.npiv, up));
                 let zeros = this.zeros + child.zeros + added_zeros(sizes.0, sizes.1);
                 let npiv = child.npiv + this.npiv;
                 if self.options.allows(npiv, zeros, trapezoid(npiv, up)) {
-                    let together = secs(npiv, up);
                     // The first one's gain is what was found before: the parent is as it was.
+                    let together = if k == 0 { first } else { secs(npiv, up) };
                     if k == 0 || child.secs + this.secs - together > 0.0 {
                         child.into = p as u32;
                         this.zeros = zeros;

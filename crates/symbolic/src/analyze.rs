@@ -2,7 +2,7 @@
 
 use tamarack_sparse::{Pattern, Permutation, Runs};
 
-use crate::amalgamate::{Merged, trapezoid};
+use crate::amalgamate::{Merged, child_lists, trapezoid};
 use crate::assembly::Assembly;
 use crate::counts::column_counts;
 use crate::entries::EntryMap;
@@ -112,10 +112,11 @@ impl<'a> SymbolicDraft<'a> {
             assembly,
         } = self;
         let n = pattern.n();
+        let children = child_lists(&assembly.parent);
         let wrong_length = |_| SymbolicError::OrderingLength { ordering: n, n };
         let (structure, (permutation, fingerprint)) = both(
             n > LARGE,
-            || Structure::new(pattern, &nodes, &lower, &assembly),
+            || Structure::new(pattern, &nodes, &lower, &assembly, &children),
             || {
                 let order = eliminated(&nodes, &assembly.rank_at);
                 let permutation = Permutation::from_elimination_order(&order);
@@ -131,7 +132,7 @@ impl<'a> SymbolicDraft<'a> {
             rows: structure.rows,
             relative: structure.relative,
         }
-        .with_sums();
+        .with_sums(children);
         let kept = stored(&fronts.super_ptr, &fronts.row_ptr);
         stats.nnz_l_stored = kept.nnz_l_stored;
         stats.flops_stored = kept.flops_stored;

@@ -42,9 +42,9 @@ impl EntryMap {
         let wide = nnz > u64::from(u32::MAX);
         Self {
             ptr: Vec::new(),
-            single: zeros(if is_single { blocks } else { 0 }),
-            shaped: zeros(if is_single { 0 } else { blocks }),
-            high: zeros(if wide { blocks } else { 0 }),
+            single: zeros(if is_single { blocks } else { 0 }, 0),
+            shaped: zeros(if is_single { 0 } else { blocks }, 0),
+            high: zeros(if wide { blocks } else { 0 }, 0),
         }
     }
 }
@@ -168,14 +168,6 @@ impl<'a> NodeEntries<'a> {
         Some(block)
     }
 
-    /// The entries of a column of A without nodes: low halves of the positions in the user's values, and rows. Then
-    /// the entries of all columns after it. `None` if there are nodes, or high halves.
-    #[inline]
-    pub fn singles(&self) -> Option<[&'a [[u32; 2]]; 2]> {
-        let (own, later) = self.single.split_at_checked(self.count)?;
-        self.high.is_empty().then_some([own, later])
-    }
-
     /// Positions in the user's values, and rows as positions in the front, increasing, of the entries of a column,
     /// counted in the node.
     pub fn of_column(self, b: u32) -> impl Iterator<Item = (u64, u32)> + use<'a> {
@@ -187,6 +179,14 @@ impl<'a> NodeEntries<'a> {
 }
 
 impl EntryMap {
+    /// Offsets of the columns, length `n + 1`, and the entries of all of them, position in the user's values and row as
+    /// position in the front: where every block is one entry, and positions have no high halves.
+    #[inline]
+    pub fn singles(&self) -> Option<(&[u64], &[[u32; 2]])> {
+        let simple = self.shaped.is_empty() && self.high.is_empty();
+        simple.then_some((&self.ptr, &self.single))
+    }
+
     /// The node that column `j` is of.
     #[inline]
     pub fn node(&self, j: usize) -> NodeEntries<'_> {

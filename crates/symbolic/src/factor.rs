@@ -179,6 +179,14 @@ impl SymbolicFactor {
         self.entries.node(j)
     }
 
+    /// Where the entries of A go, if every unknown is a node and A has less than 2^32 entries: offsets of the columns
+    /// (elimination order, length `n + 1`), and for every entry its position in the values of the user's matrix, and its
+    /// row as a position in the front.
+    #[inline]
+    pub fn single_entries(&self) -> Option<(&[u64], &[[u32; 2]])> {
+        self.entries.singles()
+    }
+
     /// Entries of A in pivot column `j` (elimination order, `0..n`): positions in the values of the user's matrix, and
     /// rows as positions in the front, increasing.
     pub fn entries(&self, j: usize) -> impl Iterator<Item = (u64, u32)> + '_ {

@@ -22,6 +22,7 @@ use crate::factor::NONE;
 use crate::nodes::{Nodes, Ones, Weights};
 use crate::parts::Parts;
 use crate::permuted::LowerRows;
+use crate::sums::{Children, most_rows};
 use crate::sweep::{Input, Node, Sweep};
 use crate::threads::{map_all, slices, zeros};
 use tamarack_sparse::memory::with_room;
@@ -74,43 +75,51 @@ impl Roots {
 }
 
 impl Structure {
-    /// Sweeps over the rows of the permuted matrix.
+    /// Sweeps over the rows of the permuted matrix, given the lists of children of the assembly tree.
     pub fn new(
         pattern: &Pattern,
         nodes: &Nodes<'_>,
         lower: &LowerRows,
         assembly: &Assembly,
+        children: &Children,
     ) -> Self {
         let wide = pattern.nnz_lower() > u64::from(u32::MAX);
         if nodes.is_unit() {
-            return Self::swept(&Input {
+            return Self::swept(
+                &Input {
+                    pattern,
+                    nodes,
+                    lower,
+                    assembly,
+                    weights: Ones,
+                    wide,
+                },
+                children,
+            );
+        }
+        Self::swept(
+            &Input {
                 pattern,
                 nodes,
                 lower,
                 assembly,
-                weights: Ones,
+                weights: nodes.weights(),
                 wide,
-            });
-        }
-        Self::swept(&Input {
-            pattern,
-            nodes,
-            lower,
-            assembly,
-            weights: nodes.weights(),
-            wide,
-        })
+            },
+            children,
+        )
     }
 
-    fn swept<W: Weights>(input: &Input<'_, W>) -> Self {
+    fn swept<W: Weights>(input: &Input<'_, W>, children: &Children) -> Self {
         let (lower, assembly) = (input.lower, input.assembly);
         let (row_ptr, mut fronts) = empty_nodes(assembly);
         let rows = row_ptr[row_ptr.len() - 1] as usize;
+        let room = most_rows(children, rows);
         let blocks = assembly.entry_ptr[assembly.entry_ptr.len() - 1] as usize;
         let mut out = Self {
             row_ptr,
-            rows: zeros(rows),
-            relative: zeros(rows),
+            rows: zeros(rows, room),
+            relative: zeros(rows, room),
             entries: EntryMap::zeroed(blocks, W::ONES, input.pattern.nnz_lower()),
         };
         let work = |ptr: &[u64], from: usize, to: usize| ptr[to] - ptr[from];

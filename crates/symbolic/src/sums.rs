@@ -16,7 +16,6 @@ use std::ops::Range;
 use crate::amalgamate::child_lists;
 use crate::assembly::update_entries;
 use crate::factor::NONE;
-use tamarack_sparse::memory::with_room;
 
 /// Fewest siblings of a group.
 const FEWEST: usize = 16;
@@ -45,6 +44,13 @@ pub(crate) struct Fronts {
 
 /// Children of every front: offsets and fronts, increasing.
 pub(crate) type Children = (Vec<u32>, Vec<u32>);
+
+/// Rows that sums may have, at most, together: a third of all others where a front has many children. A group's members have four
+/// times as many rows as their sum, since the squares of these numbers have that ratio, and groups are grouped again.
+pub(crate) fn most_rows((ptr, _): &Children, rows: usize) -> usize {
+    let many = ptr.windows(2).any(|w| (w[1] - w[0]) as usize >= MANY);
+    if many { rows / 3 } else { 0 }
+}
 
 /// A front that is there before there are sums, or a sum.
 #[derive(Clone, Copy)]
@@ -100,9 +106,8 @@ struct Grouping {
 }
 
 impl Fronts {
-    /// Groups siblings until no group is left to make; with the lists of children of what results.
-    pub fn with_sums(self) -> (Self, Children) {
-        let (ptr, children) = child_lists(&self.parent);
+    /// Groups siblings, given the lists of children, until no group is left to make; with the lists of children of what results.
+    pub fn with_sums(self, (ptr, children): Children) -> (Self, Children) {
         let siblings = |p: usize| &children[ptr[p] as usize..ptr[p + 1] as usize];
         let fronts = 0..self.parent.len();
         let order = |&p: &usize| self.pivots(p as u32) as usize + self.rows_of(p as u32).len();
@@ -127,11 +132,18 @@ impl Fronts {
             }
         }
         if grouping.sums.is_empty() {
-            return (grouping.fronts, (ptr, children));
+            return (grouping.fronts.fitted(), (ptr, children));
         }
-        let out = grouping.finish();
+        let out = grouping.finish().fitted();
         let children = child_lists(&out.parent);
         (out, children)
+    }
+
+    /// Without room for more.
+    fn fitted(mut self) -> Self {
+        self.rows.shrink_to_fit();
+        self.relative.shrink_to_fit();
+        self
     }
 
     fn rows_of(&self, s: u32) -> Range<usize> {
@@ -148,13 +160,6 @@ impl Fronts {
             None => self.super_ptr[s as usize] + at,
             Some(k) => self.rows[self.rows_of(s)][k as usize],
         }
-    }
-
-    /// Appends a front with the first of its columns, its parent and its rows.
-    fn push(&mut self, column: u32, parent: u32) {
-        self.super_ptr.push(column);
-        self.parent.push(parent);
-        self.row_ptr.push(self.rows.len() as u64);
     }
 }
 
@@ -246,23 +251,19 @@ impl Grouping {
         Member::Sum(of)
     }
 
-    /// The sums that follow a front.
-    fn after(&self, s: usize) -> impl Iterator<Item = usize> + '_ {
-        std::iter::successors(self.places[s].next(), |&g| self.sums[g].place.next())
-    }
-
-    /// The forest with all sums in it.
-    fn finish(&self) -> Fronts {
-        let fronts = &self.fronts;
-        let count = fronts.parent.len();
+    /// The forest with all sums in it, in the same memory as far as there is room.
+    fn finish(mut self) -> Fronts {
+        let count = self.fronts.parent.len();
         let (mut label, mut sum_label) = (vec![0; count], vec![0; self.sums.len()]);
-        let mut next = 0u32;
+        // Each front that sums follow, and the sums, in their order.
+        let mut order: Vec<(usize, usize)> = Vec::with_capacity(self.sums.len());
         for (s, label) in label.iter_mut().enumerate() {
-            *label = next;
-            next += 1;
-            for g in self.after(s) {
-                sum_label[g] = next;
-                next += 1;
+            *label = (s + order.len()) as u32;
+            let mut place = self.places[s];
+            while let Some(g) = place.next() {
+                sum_label[g] = (s + 1 + order.len()) as u32;
+                order.push((s, g));
+                place = self.sums[g].place;
             }
         }
         let parent_of = |place: Place, above: u32| match (place.of, above) {
@@ -270,32 +271,66 @@ impl Grouping {
             (NONE, above) => label[above as usize],
             (of, _) => sum_label[of as usize],
         };
-        let rows = fronts.rows.len() + self.sums.iter().map(|sum| sum.rows.len()).sum::<usize>();
-        let mut out = Fronts {
-            super_ptr: Vec::with_capacity(next as usize + 1),
-            parent: Vec::with_capacity(next as usize),
-            row_ptr: Vec::with_capacity(next as usize + 1),
-            rows: with_room(rows),
-            relative: with_room(rows),
-        };
-        out.row_ptr.push(0);
-        for s in 0..count {
-            let range = fronts.rows_of(s as u32);
-            out.rows.extend_from_slice(&fronts.rows[range.clone()]);
-            out.relative.extend_from_slice(&fronts.relative[range]);
-            let parent = parent_of(self.places[s], fronts.parent[s]);
-            out.push(fronts.super_ptr[s], parent);
-            for g in self.after(s) {
-                let sum = &self.sums[g];
-                let own = sum.rows.iter().map(|&at| fronts.row_at(sum.above, at));
-                out.rows.extend(own);
-                out.relative.extend_from_slice(&sum.relative);
-                out.push(fronts.super_ptr[s + 1], parent_of(sum.place, sum.above));
+        for sum in &mut self.sums {
+            for at in &mut sum.rows {
+                *at = self.fronts.row_at(sum.above, *at);
             }
         }
-        out.super_ptr.push(fronts.super_ptr[count]);
-        out
+        for (parent, &place) in self.fronts.parent.iter_mut().zip(&self.places) {
+            *parent = parent_of(place, *parent);
+        }
+        let Fronts {
+            super_ptr, row_ptr, ..
+        } = &self.fronts;
+        let columns: Vec<u32> = order.iter().map(|&(s, _)| super_ptr[s + 1]).collect();
+        let sums = || order.iter().map(|&(_, g)| &self.sums[g]);
+        let parents: Vec<u32> = sums().map(|sum| parent_of(sum.place, sum.above)).collect();
+        let begins: Vec<usize> = order
+            .iter()
+            .map(|&(s, _)| row_ptr[s + 1] as usize)
+            .collect();
+        let mut out_ptr = Vec::with_capacity(row_ptr.len() + order.len());
+        let mut added = 0;
+        let mut next = order.iter().peekable();
+        for (s, &begin) in row_ptr.iter().enumerate() {
+            while let Some(&(_, g)) = next.next_if(|&&(before, _)| before + 1 == s) {
+                out_ptr.push(begin + added);
+                added += self.sums[g].rows.len() as u64;
+            }
+            out_ptr.push(begin + added);
+        }
+        let fronts = self.fronts;
+        let behind = || order.iter().map(|&(s, _)| s + 1);
+        let rows = sums().map(|sum| &sum.rows[..]);
+        let relative = sums().map(|sum| &sum.relative[..]);
+        Fronts {
+            super_ptr: inserted(fronts.super_ptr, behind().zip(columns.chunks(1)).collect()),
+            parent: inserted(fronts.parent, behind().zip(parents.chunks(1)).collect()),
+            row_ptr: out_ptr,
+            rows: inserted(fronts.rows, begins.iter().copied().zip(rows).collect()),
+            relative: inserted(
+                fronts.relative,
+                begins.iter().copied().zip(relative).collect(),
+            ),
+        }
     }
+}
+
+/// A list with pieces inserted, each before what stood at its position; positions do not decrease. What stood there moves
+/// once.
+fn inserted(mut list: Vec<u32>, pieces: Vec<(usize, &[u32])>) -> Vec<u32> {
+    let mut more: usize = pieces.iter().map(|(_, piece)| piece.len()).sum();
+    let mut end = list.len();
+    list.reserve_exact(more);
+    list.resize(end + more, 0);
+    for (at, piece) in pieces.into_iter().rev() {
+        list.copy_within(at..end, at + more);
+        let behind = at + more;
+        more -= piece.len();
+        list[at + more..behind].copy_from_slice(piece);
+        end = at;
+    }
+    list
 }
 
 #[cfg(test)]
@@ -326,7 +361,9 @@ mod tests {
     #[test]
     fn siblings_with_the_same_rows_are_summed_in_groups_of_groups() {
         let rows = |s| (0..30).filter(|r| r % 5 != s % 5).collect();
-        let (fronts, (ptr, children)) = star(2000, 30, rows).with_sums();
+        let fronts = star(2000, 30, rows);
+        let lists = child_lists(&fronts.parent);
+        let (fronts, (ptr, children)) = fronts.with_sums(lists);
         let sums =
             (0..fronts.parent.len()).filter(|&s| fronts.super_ptr[s] == fronts.super_ptr[s + 1]);
         assert!(sums.clone().count() > 120, "{}", sums.count());
@@ -351,6 +388,7 @@ mod tests {
     #[test]
     fn siblings_that_do_not_overlap_stay() {
         let fronts = star(64, 128, |s| vec![2 * s, 2 * s + 1]);
-        assert_eq!(fronts.clone().with_sums().0, fronts);
+        let lists = child_lists(&fronts.parent);
+        assert_eq!(fronts.clone().with_sums(lists).0, fronts);
     }
 }

@@ -57,13 +57,15 @@ pub(crate) fn slices<T>(
     out
 }
 
-/// As many zeros, or items of zeros: written by all threads, as memory that was used before is not zero.
-pub(crate) fn zeros<T: Copy + Default + Send>(len: usize) -> Vec<T> {
+/// As many zeros, or items of zeros, and room for `more`: written by all threads, as memory that was used before is not zero.
+pub(crate) fn zeros<T: Copy + Default + Send>(len: usize, more: usize) -> Vec<T> {
     const BLOCK: usize = if cfg!(test) { 8 } else { 1 << 16 };
     if len <= BLOCK || rayon::current_num_threads() < 2 {
-        return zeroed(len);
+        let mut out = zeroed(len + more);
+        out.truncate(len);
+        return out;
     }
-    let mut out = with_room(len);
+    let mut out = with_room(len + more);
     let room = &mut out.spare_capacity_mut()[..len];
     room.par_chunks_mut(BLOCK).for_each(|block| {
         block.fill(std::mem::MaybeUninit::new(T::default()));
