@@ -21,6 +21,10 @@ impl<T: Value> Packed<T> {
     /// Where row 0 of column `j` would stand; rows from `j`'s block downwards really do.
     #[inline(always)]
     pub fn column(&self, j: usize) -> *mut T {
+        // The first block column is all there is of most fronts: no division for them.
+        if j < self.layout.block {
+            return self.data.wrapping_add(j * self.layout.rows);
+        }
         let top = self.layout.block_of(j) * self.layout.block;
         self.data
             .wrapping_add(self.layout.index(top, j))

@@ -213,6 +213,16 @@ impl Pattern {
         &self.row_idx[self.range(j)]
     }
 
+    /// Whether column `j` has the same rows as the one before it, from `j` on: unless other columns tell them apart, the two
+    /// unknowns are twins.
+    pub fn continues(&self, j: usize) -> bool {
+        let Some(before) = j.checked_sub(1).map(|before| self.rows(before)) else {
+            return false;
+        };
+        // Mostly the first row says it.
+        before.get(1).is_some_and(|&row| row as usize == j) && before[1..] == *self.rows(j)
+    }
+
     /// Wraps the pattern for sharing.
     pub fn shared(self) -> Arc<Self> {
         Arc::new(self)

@@ -124,7 +124,7 @@ fn is_worth(runs: usize, n: usize) -> bool {
 /// group is looked at.
 fn begins(pattern: &Pattern) -> Option<Vec<AtomicBool>> {
     let n = pattern.n();
-    let unlike = |v: usize| v == 0 || pattern.rows(v - 1).get(1..) != Some(pattern.rows(v));
+    let unlike = |v: usize| !pattern.continues(v);
     let vertices = (0..n).into_par_iter().with_min_len(CHUNK);
     let columns: Vec<bool> = vertices.map(unlike).collect();
     let begins: Vec<AtomicBool> = columns.iter().map(|&own| AtomicBool::new(own)).collect();

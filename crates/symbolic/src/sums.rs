@@ -101,6 +101,8 @@ struct Grouping {
     /// The last group that was found to have each position of a front, and where among the sum's rows it is.
     seen: Vec<u32>,
     rank: Vec<u32>,
+    /// Positions of the present group's rows, as they were found; one longer than the largest front.
+    rows: Vec<u32>,
     /// Number of the group that is looked at.
     group: u32,
 }
@@ -121,6 +123,7 @@ impl Fronts {
             sums: Vec::new(),
             seen: vec![0; largest],
             rank: vec![0; largest],
+            rows: vec![0; largest + 1],
             group: 0,
         };
         for p in many {
@@ -167,7 +170,7 @@ impl Grouping {
     /// Groups the members of a front: sums and those that are left over, in their order. None if there is no group.
     fn group(&mut self, above: u32, list: &[Member]) -> Option<Vec<Member>> {
         let mut made = Vec::new();
-        let (mut from, mut rows, mut entries) = (0, Vec::new(), 0);
+        let (mut from, mut count, mut entries) = (0, 0, 0);
         self.group += 1;
         for (k, &member) in list.iter().enumerate() {
             let positions = match member {
@@ -175,22 +178,16 @@ impl Grouping {
                 Member::Sum(g) => &self.sums[g as usize].rows[..],
             };
             entries += update_entries(positions.len() as u32);
-            for &at in positions {
-                let seen = &mut self.seen[at as usize];
-                if *seen != self.group {
-                    *seen = self.group;
-                    rows.push(at);
-                }
-            }
-            let full = entries >= LEAST_ENTRIES.max(GAIN * update_entries(rows.len() as u32));
+            count = note(positions, self.group, &mut self.seen, &mut self.rows, count);
+            let full = entries >= LEAST_ENTRIES.max(GAIN * update_entries(count as u32));
             if full && k + 1 - from >= FEWEST {
                 // All of them in one group: the front itself is their sum.
                 if from == 0 && k + 1 == list.len() {
                     return None;
                 }
-                let rows = self.sorted(std::mem::take(&mut rows));
+                let rows = self.sorted(&self.rows[..count]);
                 made.push(self.close(above, &list[from..=k], rows));
-                (from, entries) = (k + 1, 0);
+                (from, count, entries) = (k + 1, 0, 0);
                 self.group += 1;
             }
         }
@@ -202,17 +199,18 @@ impl Grouping {
     }
 
     /// The rows of the present group, increasing. They mostly are runs of neighbors.
-    fn sorted(&self, mut rows: Vec<u32>) -> Vec<u32> {
+    fn sorted(&self, rows: &[u32]) -> Vec<u32> {
         let (Some(&least), Some(&most)) = (rows.iter().min(), rows.iter().max()) else {
-            return rows;
+            return Vec::new();
         };
         if (most - least) as usize > DENSE * rows.len() {
+            let mut rows = rows.to_vec();
             rows.sort_unstable();
             return rows;
         }
-        rows.clear();
-        rows.extend((least..=most).filter(|&at| self.seen[at as usize] == self.group));
-        rows
+        let mut sorted = Vec::with_capacity(rows.len());
+        sorted.extend((least..=most).filter(|&at| self.seen[at as usize] == self.group));
+        sorted
     }
 
     /// Makes the sum of some members.
@@ -314,6 +312,22 @@ impl Grouping {
             ),
         }
     }
+}
+
+/// Writes those of `positions` that the group has not seen yet behind the first `count` of `rows`; how many there are then. What
+/// is new is hard to foresee: it is written in any case, and counted without a branch.
+fn note(
+    positions: &[u32],
+    group: u32,
+    seen: &mut [u32],
+    rows: &mut [u32],
+    mut count: usize,
+) -> usize {
+    for &at in positions {
+        rows[count] = at;
+        count += usize::from(std::mem::replace(&mut seen[at as usize], group) != group);
+    }
+    count
 }
 
 /// A list with pieces inserted, each before what stood at its position; positions do not decrease. What stood there moves

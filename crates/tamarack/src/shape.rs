@@ -254,7 +254,7 @@ fn unknowns_per_node(pattern: &Pattern) -> f64 {
     }
     let sample = (0..pairs).step_by(step);
     let count = sample.len();
-    let twins = sample.filter(|&j| pattern.rows(j).get(1..) == Some(pattern.rows(j + 1)));
+    let twins = sample.filter(|&j| pattern.continues(j + 1));
     count as f64 / (count - twins.count()).max(1) as f64
 }
 
