@@ -62,11 +62,22 @@ impl Substitution {
         }
         let mut outer_ptr = Vec::with_capacity(count + 1);
         let mut outer_rows = Vec::new();
+        // Where each row stands among those of the root that was looked at last.
+        let mut place = vec![0; symbolic.n()];
+        let mut placed = u32::MAX;
         for (s, &root) in root_of.iter().enumerate() {
             outer_ptr.push(outer_rows.len() as u64);
-            if root != u32::MAX {
-                locate_outer(symbolic, s, root as usize, &mut outer_rows);
+            if root == u32::MAX {
+                continue;
             }
+            if placed != root {
+                placed = root;
+                for (&row, position) in symbolic.rows(root as usize).iter().zip(0..) {
+                    place[row as usize] = position;
+                }
+            }
+            let end = symbolic.columns(root as usize).end;
+            locate_outer(symbolic.rows(s), end, &place, &mut outer_rows);
         }
         outer_ptr.push(outer_rows.len() as u64);
         let order = |s| symbolic.npiv(s) + symbolic.nupd(s);
@@ -101,20 +112,10 @@ impl Substitution {
     }
 }
 
-/// Appends where the rows of `s` beyond the root's columns stand among the root's rows: both lists
-/// increase, and the one is part of the other.
-fn locate_outer(symbolic: &SymbolicFactor, s: usize, root: usize, outer: &mut Vec<u32>) {
-    let end = symbolic.columns(root).end;
-    let rows = symbolic.rows(s);
+/// Appends where the rows of `s` beyond column `end` stand among those of its subtree's root, by `place`.
+fn locate_outer(rows: &[u32], end: usize, place: &[u32], outer: &mut Vec<u32>) {
     let inside = rows.partition_point(|&r| (r as usize) < end);
-    let mut position = 0;
-    let targets = symbolic.rows(root);
-    for &row in &rows[inside..] {
-        while targets[position] < row {
-            position += 1;
-        }
-        outer.push(position as u32);
-    }
+    outer.extend(rows[inside..].iter().map(|&row| place[row as usize]));
 }
 
 /// Roots of the subtrees in elimination order, first supernodes of all subtrees, and the top.
