@@ -45,3 +45,7 @@ __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_
 
 // Waits until at most N of this thread's latest groups are under way.
 template <int N> __device__ __forceinline__ void wait_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
+
+// Waits for all of this thread's copies. No thread should end before: nothing but waiting for them is promised to complete them, and a card
+// that several programs share may be taken away from a block.
+__device__ __forceinline__ void wait_all_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }

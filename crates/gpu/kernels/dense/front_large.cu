@@ -67,6 +67,7 @@ __device__ __forceinline__ void front_task_by_warpgroups(f32 *arena, const Front
         Bringer bringer;
         if (!(t.final && f.fresh)) Bringer::expect(t.c);
         bringer.run(stage, t.a, t.b, t.inner, t.ready);
+        wait_all_copies();
     } else {
         take_registers<88>();
         Sums acc; // the negative of what remains
@@ -97,6 +98,7 @@ __device__ __forceinline__ void front_task_by_specialized(f64 *arena, const Fron
                 if (tiles * NB <= k) __nanosleep(20);
             }
         });
+        wait_all_copies();
     } else {
         take_registers<56>();
         Accumulators<f64, 128> acc; // the negative of what remains

@@ -55,6 +55,7 @@ __device__ __forceinline__ void bring_tiles(const Room room, const Share share, 
         const Layout layout = {right ? p.b.layout.rows : p.a.layout.rows, right ? p.b.layout.shrink : p.a.layout.shrink};
         bring_slabs(ring, right, right ? p.b.base : p.a.base, layout, right ? p.b.rows : p.a.rows, p.inner, [](u32) {});
     }
+    wait_all_copies();
 }
 
 // The C of a tile, kept by two warps: of each column a lane has two pairs of rows, the same in both directions, so that it waits for no

@@ -77,6 +77,7 @@ __device__ __forceinline__ void product_by_warpgroups(f32 *arena, const Product 
             if (p.beta != 0) Bringer::expect(p.c);
             bringer.run(stage, p.a, p.b, p.inner, AllReady{});
         }
+        wait_all_copies();
     } else {
         take_registers<104>();
         for (u32 item = blockIdx.x; item < count; item += gridDim.x) {

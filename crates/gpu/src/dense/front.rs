@@ -195,13 +195,14 @@ impl Fronts {
 
 impl<T: Real> Fronts<T> {
     /// Tiles of large fronts, and the extent from which fronts are large: pivots and twice the update rows, as much must be updated at
-    /// once for large tiles to gain. In f64 8192 takes 4.0 ms by warpgroups and 6.3 with tiles of 64, 4096 1.43 and 1.27; `el3d_40` is
-    /// refactorized in 27.7 ms if they begin at an order of 4500, in 27.2 at an extent of 4500, 27.1 at 5000, `el3d_30` in 8.0, 7.9 and 8.1
-    /// (`benches/runs/2026-11-22-h100/specialized.md`). In f32 warpgroups from orders of 2500, 3500 and 6000
-    /// on refactorize `el3d_60` in 138, 139 and 143 ms, tall tiles in 191 (`benches/runs/2026-11-21-h100/sparse/tiles.md`).
+    /// once for large tiles to gain. In f32 warpgroups from orders of 2500, 3500 and 6000
+    /// on refactorize `el3d_60` in 138, 139 and 143 ms, tall tiles in 191 (`benches/runs/2026-11-21-h100/sparse/tiles.md`). In f64
+    /// warpgroups from 4500 on are 2 to 5 % faster than tiles of 128, 7 % at 16384 and 8192, but made factors of NaN where several programs
+    /// shared the card: they are not chosen before that is known to be mended (`benches/runs/2026-11-22-h100/specialized.md`). Tiles of 128
+    /// were measured from an order of 6000 on.
     pub const LARGE: (Tile, u32) = match size_of::<T>() {
         4 => (Tile::Warpgroups, 3500),
-        _ => (Tile::Warpgroups, 4500),
+        _ => (Tile::T128, 7500),
     };
 
     /// Order from which tall tiles are the fastest until fronts are large, where nothing is gathered: in trees gathering gains more than

@@ -340,7 +340,7 @@ fn operands_that_do_not_fit_are_refused() {
     };
     let small = SmallSolves::<f64>::new(gpu, &stream, &[front], &[1]).unwrap();
     let large = PanelSolves::<f64>::new(gpu, &stream, &[front]).unwrap();
-    let arena = gpu.alloc::<f64>(40_000 + 100).unwrap();
+    let arena = stream.to_device(gpu, &vec![0.0; 40_000 + 100]).unwrap();
     let space =
         |entries, updates, mail| SolveSpace::new(gpu, &stream, entries, updates, mail, 2).unwrap();
     let mail = large.mail_rows();
