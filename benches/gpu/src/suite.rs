@@ -90,7 +90,7 @@ pub struct Row {
 /// How calls are repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Calls {
-    /// From a graph where they take less than [`SHORT_SECS`].
+    /// From a graph where they take less than `SHORT_SECS`.
     Auto,
     /// From a graph.
     Replayed,
