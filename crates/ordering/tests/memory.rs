@@ -7,7 +7,8 @@ use tamarack_testkit::CountingAllocator;
 #[global_allocator]
 static HEAP: CountingAllocator = CountingAllocator::new();
 
-/// Words of 8 bytes for each edge, beside the pattern.
+/// Words of 8 bytes for each edge, beside the pattern: the median of three runs, as what threads hold at the same time depends on
+/// which of them comes first.
 const MOST_WORDS: f64 = 12.0;
 
 #[test]
@@ -23,15 +24,18 @@ fn nested_dissection_takes_twelve_words_for_each_edge() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             let pool = pool.build().unwrap();
             pool.broadcast(|_| ());
-            let before = HEAP.counts().live_bytes;
-            HEAP.reset_peak();
-            let found = pool.install(|| order(pattern, &method, &mut Workspace::new()));
-            let held = HEAP.counts().peak_bytes - before;
-            assert_eq!(found.unwrap().len(), pattern.n());
-            let words = held as f64 / 8.0 / edges as f64;
+            let mut words = [0; 3].map(|_| {
+                let before = HEAP.counts().live_bytes;
+                HEAP.reset_peak();
+                let found = pool.install(|| order(pattern, &method, &mut Workspace::new()));
+                let held = HEAP.counts().peak_bytes - before;
+                assert_eq!(found.unwrap().len(), pattern.n());
+                held as f64 / 8.0 / edges as f64
+            });
+            words.sort_by(f64::total_cmp);
             assert!(
-                words <= MOST_WORDS,
-                "{model}, {threads} threads: {words:.1}"
+                words[1] <= MOST_WORDS,
+                "{model}, {threads} threads: {words:.1?}"
             );
         }
     }
