@@ -146,58 +146,37 @@ template <class R, int M> struct Strip {
     }
 };
 
-// Factors block p of 8 pivots and solves row `row` (below `order`) of block column p; with INVERT rows above p and
-// within are those of the inverse. The factor's own block is written after a barrier of all threads: they read it.
-template <class R, bool INVERT>
-__device__ __forceinline__ void solve_row(R *s, u32 pitch, R *corners, u32 p, u32 row, bool active, Status *status, u32 first) {
+// Factors block p of 8 pivots and solves row `row` of block column p; rows above p and within are those of the inverse. The factor's
+// own block is written after a barrier of all threads: they read it.
+template <class R>
+__device__ __forceinline__ void solve_row(R *s, u32 pitch, R *corners, u32 p, u32 row, Status *status, u32 first) {
     R *block = s + 8 * p * pitch + 8 * p, *column = s + 8 * p * pitch + row;
     const u32 inside = row - 8 * p; // wraps for rows above
-    R d[8][8], x[8], last = 0;
-    if (active) {
+    R d[8][8], x[8];
 #pragma unroll
-        for (int k = 0; k < 8; k++) {
+    for (int k = 0; k < 8; k++) {
 #pragma unroll
-            for (int i = (k + 1) / 2 * 2; i < 8; i += 2) {
-                const Pair<R> v = *(const Pair<R> *)(block + k * pitch + i);
-                d[k][i] = v.x, d[k][i + 1] = v.y;
-            }
-            if (k % 2) d[k][k] = block[k * pitch + k];
-            x[k] = inside < 8 ? (R)(inside == k ? 1 : 0) : column[k * pitch];
+        for (int i = (k + 1) / 2 * 2; i < 8; i += 2) {
+            const Pair<R> v = *(const Pair<R> *)(block + k * pitch + i);
+            d[k][i] = v.x, d[k][i + 1] = v.y;
         }
-        last = eliminate_row(d, x);
+        if (k % 2) d[k][k] = block[k * pitch + k];
+        x[k] = inside < 8 ? (R)(inside == k ? 1 : 0) : column[k * pitch];
+    }
+    const R last = eliminate_row(d, x);
 #pragma unroll
-        for (int k = 0; k < 8; k++) {
-            if (inside >= 8) column[k * pitch] = x[k];
-            else if (INVERT) corners[64 * p + 8 * k + inside] = x[k];
-        }
+    for (int k = 0; k < 8; k++) {
+        if (inside >= 8) column[k * pitch] = x[k];
+        else corners[64 * p + 8 * k + inside] = x[k];
     }
     __syncthreads();
-    if (active && inside == 0) {
+    if (inside == 0) {
         if (!is_finite(last)) report(block, pitch, first + 8 * p, status);
 #pragma unroll
         for (int k = 0; k < 8; k++) {
 #pragma unroll
             for (int i = k; i < 8; i++) block[k * pitch + i] = d[k][i];
         }
-    }
-}
-
-// Eliminates with one thread for each row, `order` at most blockDim.x.
-template <class R> __device__ __forceinline__ void eliminate(R *s, u32 pitch, u32 order, u32 pivots, Status *status) {
-    const u32 m = threadIdx.x / 32 * 2, p8 = pivots / 8;
-    __syncthreads();
-    for (u32 p = 0; p < p8; p++) {
-        if (p > 0) {
-            for (u32 r = larger(m, p / 2); r < m + 2 && 16 * r < order; r++) {
-                Strip<R, 1> strip;
-                strip.load(s, pitch, r, p);
-                strip.template subtract<false>(s, pitch, nullptr, nullptr, r, p, 0, p);
-                strip.template store<false>(s, pitch, r, p);
-            }
-            __syncthreads();
-        }
-        solve_row<R, false>(s, pitch, nullptr, p, threadIdx.x, threadIdx.x < order && threadIdx.x >= 8 * p, status, 0);
-        __syncthreads();
     }
 }
 
@@ -210,7 +189,7 @@ __device__ __forceinline__ void eliminate_invert(R *s, u32 pitch, u32 pivots, R 
     for (u32 p = 0; p < p8; p++) {
         __syncthreads();
         if (solver) {
-            solve_row<R, true>(s, pitch, corners, p, threadIdx.x, true, status, first);
+            solve_row(s, pitch, corners, p, threadIdx.x, status, first);
         } else {
             Strip<R, 2> strip;
             const bool more = p + 1 < p8;
