@@ -3,7 +3,7 @@
 use crate::SymbolicFactor;
 use crate::amalgamate::trapezoid;
 use crate::analyze::front_flops;
-use crate::assembly::{stack_peak, update_entries};
+use crate::stack::{stack_peak, update_entries};
 
 impl SymbolicFactor {
     /// Entries kept of the columns of `s`, amalgamation's zeros included: a trapezoid.

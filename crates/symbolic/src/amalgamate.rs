@@ -13,9 +13,9 @@ use std::ops::Range;
 use crate::AmalgamationOptions;
 use crate::factor::NONE;
 use crate::parts::Parts;
-use crate::postorder::subtree_sizes;
 use crate::supernodes::SuperForest;
-use crate::threads::{map_all, slices};
+use crate::threads::{made, map_all, slices};
+use tamarack_sparse::memory::zeroed;
 
 /// Supernodes of a forest joined into larger ones.
 pub(crate) struct Merged {
@@ -47,19 +47,19 @@ impl Merged {
 
     /// Merges wherever the options say that it pays.
     pub fn new(forest: &SuperForest, options: &AmalgamationOptions) -> Self {
-        let size = subtree_sizes(&forest.parent);
-        let parts = Parts::new(&forest.parent, &size, |s| WORK * u64::from(size[s]));
+        let size = &forest.size;
+        let parts = Parts::new(&forest.parent, size, |s| WORK * u64::from(size[s]));
         let new = Growing {
             secs: 0.0,
             zeros: 0,
             npiv: 0,
             into: NONE,
         };
-        let mut nodes = vec![new; forest.len()];
+        let mut nodes = made(forest.len(), || new);
         let merging = Merging {
             forest,
             options,
-            size: &size,
+            size,
         };
         let own = slices(&mut nodes, parts.ranges.iter().cloned());
         let tasks = own.into_iter().zip(&parts.ranges).collect();
@@ -74,8 +74,8 @@ impl Merged {
     /// from the roots find it.
     fn resolved(nodes: &[Growing], parts: &Parts) -> Self {
         let mut out = Self {
-            into: vec![0; nodes.len()],
-            npiv: vec![0; nodes.len()],
+            into: zeroed(nodes.len()),
+            npiv: zeroed(nodes.len()),
         };
         for &s in parts.top.iter().rev() {
             let node = &nodes[s as usize];

@@ -1,24 +1,23 @@
-//! The final order of supernodes and columns: children so as to keep the update stack small.
+//! The final order of supernodes and columns.
 //!
-//! While a child's subtree is worked on, the update matrices of its elder siblings wait on the stack;
-//! with `P` the peak of a subtree and `U` the size of its root's update matrix, visiting children by
-//! decreasing `P - U` makes the largest of `U_1 + … + U_{k-1} + P_k` least (Liu 1986). At the
-//! front itself all children's update matrices are live beside its own, which no order changes:
-//! `P(s) = max(max_k (U_1 + … + U_{k-1} + P_k), U_1 + … + U_c + U_s)`.
-//! Linear, but for sorting the children of each node.
+//! Supernodes stand in the postorder that needs the smallest stack (`stack`), each with the nodes that amalgamation gave it. Linear,
+//! but for sorting the children of each supernode.
 
-use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::amalgamate::{Merged, children};
+use crate::amalgamate::Merged;
 use crate::factor::NONE;
 use crate::nodes::Nodes;
-use crate::postorder::{Postordered, subtree_sizes};
+use crate::postorder::Postordered;
+use crate::stack::stack_minimizing_postorder;
 use crate::supernodes::SuperForest;
-use crate::threads::{CHUNK, chunks, map_all, shared_u32, shared_u64, slices};
-use tamarack_sparse::memory::{with_room, zeroed};
+use crate::threads::{
+    CHUNK, chunks, gathered, made, map_all, shared_u32, shared_u64, slices, sums_before,
+};
+use tamarack_sparse::concatenated;
+use tamarack_sparse::memory::zeroed;
 
 /// Where a node is, and what it has: together, because both are looked up for every edge. One thread at a time writes.
 #[derive(Default)]
@@ -80,48 +79,51 @@ impl Assembly {
         forest: &SuperForest,
         merged: &Merged,
     ) -> Self {
-        let blocks = chunks(forest.len(), CHUNK);
-        let kept = map_all(blocks, |supernodes| {
-            let supernodes = supernodes.start as u32..supernodes.end as u32;
-            let kept = supernodes.filter(|&s| merged.into[s as usize] == s);
-            kept.collect::<Vec<u32>>()
-        });
-        let kept = kept.concat();
-        let mut rank = vec![0u32; forest.len()];
-        for (&s, k) in kept.iter().zip(0..) {
-            rank[s as usize] = k;
-        }
+        let (kept, rank) = remaining(merged);
         let up = |s: usize| match forest.parent[s] {
             NONE => NONE,
             p => rank[merged.into[p as usize] as usize],
         };
         let parent = gathered(kept.len(), |k| up(kept[k] as usize));
         let nupd = gathered(kept.len(), |k| forest.nupd[kept[k] as usize]);
-        let npiv = gathered(kept.len(), |k| merged.npiv[kept[k] as usize]);
-        let (place, size) = stack_minimizing_postorder(&parent, &nupd);
+        // A subtree is a range before and after: of it remain those from the first that does.
+        let size = gathered(kept.len(), |k| {
+            let s = kept[k];
+            k as u32 + 1 - rank[(s + 1 - forest.size[s as usize]) as usize]
+        });
+        let place = stack_minimizing_postorder(&parent, &nupd, &size);
 
         let ns = parent.len();
         let mut out = Self {
-            super_ptr: vec![0; ns + 1],
-            parent: vec![NONE; ns],
-            nupd: vec![0; ns],
-            size: vec![0; ns],
-            homes: with_room(tree.len()),
+            super_ptr: zeroed(ns + 1),
+            parent: zeroed(ns),
+            nupd: zeroed(ns),
+            size: zeroed(ns),
+            homes: made(tree.len(), Home::default),
             rank_at: Vec::new(),
             entry_ptr: Vec::new(),
         };
-        for k in 0..ns {
-            let s = place[k] as usize;
-            out.super_ptr[s + 1] = npiv[k];
-            out.nupd[s] = nupd[k];
-            out.size[s] = size[k];
-            if parent[k] != NONE {
-                out.parent[s] = place[parent[k] as usize];
+        let [to_npiv, to_parent, to_nupd, to_size] = [
+            &mut out.super_ptr,
+            &mut out.parent,
+            &mut out.nupd,
+            &mut out.size,
+        ]
+        .map(|list| shared_u32(list));
+        map_all(chunks(ns, CHUNK), |supernodes| {
+            for k in supernodes {
+                let s = place[k] as usize;
+                to_npiv[s].store(merged.npiv[kept[k] as usize], Relaxed);
+                to_nupd[s].store(nupd[k], Relaxed);
+                to_size[s].store(size[k], Relaxed);
+                let up = match parent[k] {
+                    NONE => NONE,
+                    p => place[p as usize],
+                };
+                to_parent[s].store(up, Relaxed);
             }
-        }
-        for s in 0..ns {
-            out.super_ptr[s + 1] += out.super_ptr[s];
-        }
+        });
+        sums_before(&mut out.super_ptr);
         let homes = gathered(forest.len(), |s| {
             place[rank[merged.into[s] as usize] as usize]
         });
@@ -155,7 +157,6 @@ impl Assembly {
             first.push(*next);
             *next += npiv;
         }
-        self.homes.resize_with(tree.len(), Home::default);
         let to_homes = &self.homes;
         let rank_at = shared_u32(&mut self.rank_at);
         let lengths = shared_u64(&mut self.entry_ptr);
@@ -174,87 +175,35 @@ impl Assembly {
                 }
             }
         });
-        let mut sum = 0;
-        for p in &mut self.entry_ptr {
-            sum += std::mem::replace(p, sum);
-        }
+        sums_before(&mut self.entry_ptr);
     }
 }
 
-/// `what` of each of `0..len`.
-fn gathered(len: usize, what: impl Fn(usize) -> u32 + Sync) -> Vec<u32> {
-    let mut out = zeroed(len);
-    let blocks = || chunks(len, CHUNK).into_iter();
-    let tasks = slices(&mut out, blocks()).into_iter().zip(blocks());
+/// The supernodes that remain, increasing, and how many of them are before each.
+fn remaining(merged: &Merged) -> (Vec<u32>, Vec<u32>) {
+    let remains = |s: usize| merged.into[s] as usize == s;
+    let blocks = chunks(merged.into.len(), CHUNK);
+    let found = map_all(blocks.clone(), |supernodes| {
+        let kept = supernodes.filter(|&s| remains(s)).map(|s| s as u32);
+        kept.collect::<Vec<u32>>()
+    });
+    let mut rank = zeroed(merged.into.len());
+    let mut before = 0;
+    let places = slices(&mut rank, blocks.iter().cloned()).into_iter();
+    let tasks = places.zip(blocks).zip(&found).map(|(block, kept)| {
+        let base = before;
+        before += kept.len() as u32;
+        (block, base)
+    });
+    type Task<'a> = ((&'a mut [u32], Range<usize>), u32);
     map_all(
         tasks.collect(),
-        |(out, block): (&mut [u32], Range<usize>)| {
-            for (out, k) in out.iter_mut().zip(block) {
-                *out = what(k);
+        |((rank, supernodes), mut next): Task<'_>| {
+            for (rank, s) in rank.iter_mut().zip(supernodes) {
+                *rank = next;
+                next += u32::from(remains(s));
             }
         },
     );
-    out
-}
-
-/// Place of every node in the postorder that needs the smallest stack, and the number of nodes of its
-/// subtree; a forest in postorder.
-fn stack_minimizing_postorder(parent: &[u32], nupd: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let ns = parent.len();
-    let size = subtree_sizes(parent);
-    let mut peak = vec![0u128; ns];
-    // Where the subtree of each begins among its siblings' and, later, among all.
-    let mut start = vec![0u32; ns];
-    let mut list: Vec<(Reverse<u128>, u32)> = Vec::new();
-    for s in 0..ns {
-        let own = update_entries(nupd[s]);
-        match size[s] {
-            1 => peak[s] = own,
-            total if total == size[s - 1] + 1 => {
-                let child = update_entries(nupd[s - 1]);
-                peak[s] = stack_peak(std::iter::once((child, peak[s - 1])), own);
-            }
-            _ => {
-                list.clear();
-                list.extend(children(&size, s).map(|c| {
-                    let waiting = peak[c] - update_entries(nupd[c]);
-                    (Reverse(waiting), c as u32)
-                }));
-                // Equal children keep their order.
-                list.sort_unstable();
-                let pairs = list.iter().map(|&(_, c)| c as usize);
-                peak[s] = stack_peak(pairs.map(|c| (update_entries(nupd[c]), peak[c])), own);
-                let mut free = 0;
-                for &(_, c) in &list {
-                    start[c as usize] = free;
-                    free += size[c as usize];
-                }
-            }
-        }
-    }
-    // From the roots: each subtree begins where its siblings' before it and its parent's do.
-    let mut place = vec![0u32; ns];
-    for s in (0..ns).rev() {
-        start[s] += match parent[s] {
-            NONE => s as u32 + 1 - size[s],
-            p => start[p as usize],
-        };
-        place[s] = start[s] + size[s] - 1;
-    }
-    (place, size)
-}
-
-/// Peak of a front given `(update, peak)` of its children in order, and its own update matrix.
-pub(crate) fn stack_peak(children: impl Iterator<Item = (u128, u128)>, own: u128) -> u128 {
-    let (mut waiting, mut most) = (0, 0);
-    for (update, peak) in children {
-        most = most.max(waiting + peak);
-        waiting += update;
-    }
-    most.max(waiting + own)
-}
-
-/// Entries of the lower triangle of an update matrix.
-pub(crate) fn update_entries(nupd: u32) -> u128 {
-    u128::from(nupd) * (u128::from(nupd) + 1) / 2
+    (concatenated(&found), rank)
 }

@@ -26,6 +26,7 @@ mod parts;
 mod permuted;
 mod postorder;
 mod saved;
+mod stack;
 mod structure;
 mod sums;
 mod supernodes;

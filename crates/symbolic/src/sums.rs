@@ -14,8 +14,8 @@
 use std::ops::Range;
 
 use crate::amalgamate::child_lists;
-use crate::assembly::update_entries;
 use crate::factor::NONE;
+use crate::stack::update_entries;
 
 /// Fewest siblings of a group.
 const FEWEST: usize = 16;

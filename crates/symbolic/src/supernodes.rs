@@ -10,7 +10,8 @@ use crate::amalgamate::trapezoid;
 use crate::analyze::front_flops;
 use crate::factor::NONE;
 use crate::postorder::Postordered;
-use crate::threads::{CHUNK, chunks, map_all, slices};
+use crate::threads::{CHUNK, chunks, gathered, map_all, slices};
+use tamarack_sparse::concatenated;
 use tamarack_sparse::memory::zeroed;
 
 /// A forest of supernodes in postorder, each a range of nodes.
@@ -23,6 +24,8 @@ pub(crate) struct SuperForest {
     pub npiv: Vec<u32>,
     /// Rows below the diagonal block of each.
     pub nupd: Vec<u32>,
+    /// Supernodes of the subtree of each.
+    pub size: Vec<u32>,
 }
 
 impl SuperForest {
@@ -41,8 +44,9 @@ impl SuperForest {
             let nodes = nodes.start as u32..nodes.end as u32;
             nodes.filter(begins).collect::<Vec<u32>>()
         });
-        let mut ptr = firsts.concat();
-        ptr.push(tree.len() as u32);
+        let end = [tree.len() as u32];
+        let lists = firsts.iter().map(Vec::as_slice).chain([&end[..]]);
+        let ptr = concatenated(&lists.collect::<Vec<_>>());
         // A parent begins a supernode, unless its only child is in the same one.
         let mut begun = zeroed::<u32>(tree.len());
         let mut before = 0;
@@ -67,7 +71,7 @@ impl SuperForest {
     /// With parents and sizes; `begun` has the supernode that each first node begins.
     fn with_sizes(tree: &Postordered, count: &[u32], ptr: Vec<u32>, begun: &[u32]) -> Self {
         let supernodes = ptr.len() - 1;
-        let [mut parent, mut npiv, mut nupd] = [(); 3].map(|()| vec![0u32; supernodes]);
+        let [mut parent, mut npiv, mut nupd] = [(); 3].map(|()| zeroed::<u32>(supernodes));
         let blocks = || chunks(supernodes, CHUNK).into_iter();
         let sizes = slices(&mut npiv, blocks()).into_iter();
         let sizes = sizes.zip(slices(&mut nupd, blocks()));
@@ -88,11 +92,17 @@ impl SuperForest {
                 };
             }
         });
+        // A subtree begins with a leaf, which begins a supernode.
+        let size = gathered(supernodes, |s| {
+            let last = ptr[s + 1] - 1;
+            s as u32 + 1 - begun[(last + 1 - tree.size[last as usize]) as usize]
+        });
         Self {
             ptr,
             parent,
             npiv,
             nupd,
+            size,
         }
     }
 

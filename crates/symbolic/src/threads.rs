@@ -1,6 +1,7 @@
 //! Work on the threads of the pool that the caller is in.
 
-use std::ops::Range;
+use std::iter::Sum;
+use std::ops::{Add, Range};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rayon::prelude::*;
@@ -57,18 +58,86 @@ pub(crate) fn slices<T>(
     out
 }
 
+/// `what` of each of `0..len`.
+pub(crate) fn gathered(len: usize, what: impl Fn(usize) -> u32 + Sync) -> Vec<u32> {
+    let mut out = zeroed(len);
+    let blocks = || chunks(len, CHUNK).into_iter();
+    let tasks = slices(&mut out, blocks()).into_iter().zip(blocks());
+    map_all(
+        tasks.collect(),
+        |(out, block): (&mut [u32], Range<usize>)| {
+            for (out, k) in out.iter_mut().zip(block) {
+                *out = what(k);
+            }
+        },
+    );
+    out
+}
+
+/// Each number becomes the sum of those before it.
+pub(crate) fn sums_before<T>(numbers: &mut [T])
+where
+    T: Copy + Default + Add<Output = T> + Sum + Send + Sync,
+{
+    const BLOCK: usize = if cfg!(test) { 8 } else { 1 << 16 };
+    let block = match rayon::current_num_threads() {
+        // What comes before a block is summed first: the only one needs that not.
+        1 => numbers.len().max(1),
+        _ => BLOCK,
+    };
+    let blocks = chunks(numbers.len(), block);
+    let last = blocks.len().saturating_sub(1);
+    let totals = map_all(blocks[..last].to_vec(), |block| {
+        numbers[block].iter().copied().sum::<T>()
+    });
+    let mut before = T::default();
+    let starts = std::iter::once(before).chain(totals.into_iter().map(|total| {
+        before = before + total;
+        before
+    }));
+    let tasks = slices(numbers, blocks.into_iter()).into_iter().zip(starts);
+    map_all(tasks.collect(), |(block, mut sum): (&mut [T], T)| {
+        for number in block {
+            sum = sum + std::mem::replace(number, sum);
+        }
+    });
+}
+
 /// As many zeros, or items of zeros, and room for `more`: written by all threads, as memory that was used before is not zero.
 pub(crate) fn zeros<T: Copy + Default + Send>(len: usize, more: usize) -> Vec<T> {
-    const BLOCK: usize = if cfg!(test) { 8 } else { 1 << 16 };
-    if len <= BLOCK || rayon::current_num_threads() < 2 {
+    if is_short(len) {
         let mut out = zeroed(len + more);
         out.truncate(len);
         return out;
     }
-    let mut out = with_room(len + more);
+    written(len, more, T::default)
+}
+
+/// As many items, each made anew, written by all threads.
+pub(crate) fn made<T: Send>(len: usize, make: impl Fn() -> T + Sync) -> Vec<T> {
+    if is_short(len) {
+        let mut out = with_room(len);
+        out.resize_with(len, make);
+        return out;
+    }
+    written(len, 0, make)
+}
+
+/// Items that a thread writes in one go.
+const WRITTEN: usize = if cfg!(test) { 8 } else { 1 << 16 };
+
+/// Whether so many items are written by one thread.
+fn is_short(len: usize) -> bool {
+    len <= WRITTEN || rayon::current_num_threads() < 2
+}
+
+fn written<T: Send>(len: usize, more: usize, make: impl Fn() -> T + Sync) -> Vec<T> {
+    let mut out = Vec::with_capacity(len + more);
     let room = &mut out.spare_capacity_mut()[..len];
-    room.par_chunks_mut(BLOCK).for_each(|block| {
-        block.fill(std::mem::MaybeUninit::new(T::default()));
+    room.par_chunks_mut(WRITTEN).for_each(|block| {
+        for item in block {
+            item.write(make());
+        }
     });
     // SAFETY: `len` items have been written, all of them in some block.
     unsafe { out.set_len(len) };

@@ -4,12 +4,12 @@ use super::naive;
 use super::random::Random;
 use tamarack_sparse::Runs;
 
-use crate::assembly::{stack_peak, update_entries};
 use crate::etree::elimination_tree;
 use crate::factor::NONE;
 use crate::nodes::Nodes;
 use crate::permuted::LowerRows;
 use crate::postorder::{Postordered, subtree_sizes};
+use crate::stack::{stack_peak, update_entries};
 use crate::{SymbolicFactor, SymbolicOptions};
 
 #[test]

@@ -1,0 +1,122 @@
+//! The order of siblings that keeps the update stack small.
+//!
+//! While a child's subtree is worked on, the update matrices of its elder siblings wait on the stack;
+//! with `P` the peak of a subtree and `U` the size of its root's update matrix, visiting children by
+//! decreasing `P - U` makes the largest of `U_1 + … + U_{k-1} + P_k` least (Liu 1986). At the
+//! front itself all children's update matrices are live beside its own, which no order changes:
+//! `P(s) = max(max_k (U_1 + … + U_{k-1} + P_k), U_1 + … + U_c + U_s)`.
+//! Linear, but for sorting the children of each node; disjoint subtrees at the same time, then the top.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use crate::amalgamate::children;
+use crate::factor::NONE;
+use crate::parts::Parts;
+use crate::threads::{gathered, map_all, slices, zeros};
+
+/// Work on a node, in that of a node in [`Parts`].
+const WORK: u64 = 2;
+
+/// The subtree of a node.
+#[derive(Clone, Copy, Default)]
+struct Subtree {
+    /// Entries on the stack, at most.
+    peak: u128,
+    /// Where it begins among its siblings' and, later, among all.
+    start: u32,
+}
+
+/// Place of every node in the postorder that needs the smallest stack; a forest in postorder with subtrees of `size` nodes.
+pub(crate) fn stack_minimizing_postorder(parent: &[u32], nupd: &[u32], size: &[u32]) -> Vec<u32> {
+    let parts = Parts::new(parent, size, |s| WORK * u64::from(size[s]));
+    let mut subtrees = zeros(parent.len(), 0);
+    let tasks = slices(&mut subtrees, parts.ranges.iter().cloned()).into_iter();
+    let tasks = tasks.zip(&parts.ranges).collect();
+    map_all(tasks, |(own, range): (&mut [Subtree], &Range<usize>)| {
+        sort_children(own, range.start, range.clone(), nupd, size);
+    });
+    let top = || parts.top.iter().map(|&s| s as usize);
+    sort_children(&mut subtrees, 0, top(), nupd, size);
+    // From the roots: each subtree begins where its siblings' before it and its parent's do.
+    let root_start = |s: usize| s as u32 + 1 - size[s];
+    for s in top().rev() {
+        subtrees[s].start += match parent[s] {
+            NONE => root_start(s),
+            p => subtrees[p as usize].start,
+        };
+    }
+    let above: Vec<u32> = (parts.ranges.iter())
+        .map(|range| match parent[range.end - 1] {
+            NONE => 0,
+            p => subtrees[p as usize].start,
+        })
+        .collect();
+    let tasks = slices(&mut subtrees, parts.ranges.iter().cloned()).into_iter();
+    let tasks = tasks.zip(parts.ranges.iter().zip(above));
+    type Task<'a> = (&'a mut [Subtree], (&'a Range<usize>, u32));
+    map_all(tasks.collect(), |(own, (range, above)): Task<'_>| {
+        for s in range.clone().rev() {
+            own[s - range.start].start += match parent[s] {
+                NONE => root_start(s),
+                p if range.contains(&(p as usize)) => own[p as usize - range.start].start,
+                _ => above,
+            };
+        }
+    });
+    gathered(parent.len(), |s| subtrees[s].start + size[s] - 1)
+}
+
+/// Finds the peaks of `nodes`, increasing, and where the subtrees of their children begin; `subtrees` begin with node `base` and hold
+/// all their descendants.
+fn sort_children(
+    subtrees: &mut [Subtree],
+    base: usize,
+    nodes: impl Iterator<Item = usize>,
+    nupd: &[u32],
+    size: &[u32],
+) {
+    let mut list: Vec<(Reverse<u128>, u32)> = Vec::new();
+    for s in nodes {
+        let own = update_entries(nupd[s]);
+        subtrees[s - base].peak = match size[s] {
+            1 => own,
+            total if total == size[s - 1] + 1 => {
+                let child = (update_entries(nupd[s - 1]), subtrees[s - 1 - base].peak);
+                stack_peak(std::iter::once(child), own)
+            }
+            _ => {
+                list.clear();
+                list.extend(children(size, s).map(|c| {
+                    let waiting = subtrees[c - base].peak - update_entries(nupd[c]);
+                    (Reverse(waiting), c as u32)
+                }));
+                // Equal children keep their order.
+                list.sort_unstable();
+                let mut free = 0;
+                for &(_, c) in &list {
+                    subtrees[c as usize - base].start = free;
+                    free += size[c as usize];
+                }
+                let children = list.iter().map(|&(_, c)| c as usize);
+                let pairs = children.map(|c| (update_entries(nupd[c]), subtrees[c - base].peak));
+                stack_peak(pairs, own)
+            }
+        };
+    }
+}
+
+/// Peak of a front given `(update, peak)` of its children in order, and its own update matrix.
+pub(crate) fn stack_peak(children: impl Iterator<Item = (u128, u128)>, own: u128) -> u128 {
+    let (mut waiting, mut most) = (0, 0);
+    for (update, peak) in children {
+        most = most.max(waiting + peak);
+        waiting += update;
+    }
+    most.max(waiting + own)
+}
+
+/// Entries of the lower triangle of an update matrix.
+pub(crate) fn update_entries(nupd: u32) -> u128 {
+    u128::from(nupd) * (u128::from(nupd) + 1) / 2
+}
