@@ -22,6 +22,20 @@ pub(crate) struct Separation {
     pub(crate) separator: Vec<u32>,
 }
 
+impl Separation {
+    /// The same of a part of the graph, to which the separator belongs: its vertices, increasing.
+    pub(crate) fn of_part(&self, vertices: &[u32]) -> Separation {
+        let own = vertices.par_iter().with_min_len(1 << 14);
+        let side: Vec<u8> = own.map(|&v| self.side[v as usize]).collect();
+        let places = (0..side.len() as u32).into_par_iter().with_min_len(1 << 14);
+        Separation {
+            separator: places.filter(|&k| side[k as usize] == SEPARATOR).collect(),
+            weight: self.weight,
+            side,
+        }
+    }
+}
+
 /// A coarser graph, with the map from the vertices of the one before.
 #[derive(Default)]
 pub(crate) struct Level {

@@ -34,7 +34,7 @@ const THICK: f64 = 2.0;
 const PLANE: f64 = 2.0;
 
 /// Whether a separator of this cost shows that `graph` is like a plane.
-fn is_like_a_plane(cost: f64, graph: &Weighted) -> bool {
+pub(super) fn is_like_a_plane(cost: f64, graph: &Weighted) -> bool {
     let n = graph.n() as f64;
     cost * n < PLANE * n.sqrt() * graph.total as f64
 }
@@ -71,9 +71,9 @@ impl Dissection<'_> {
         let levels = levels.unwrap_or_else(|| self.hierarchy(&graph, seed));
         self.go_on()?;
         let tries = self.tries(&graph, &levels, tries, seed);
-        if let Some(separation) = self.cut(&graph, &levels, &tries) {
+        if let Some((separation, behind)) = self.cut(&graph, &levels, &tries) {
             drop(tries);
-            return self.halve(graph, levels, separation, list, seed);
+            return self.halve(graph, levels, separation, behind, list, seed);
         }
         let Tree { labels, divided } = self.tree(&graph, levels, &tries);
         drop(tries);
@@ -97,12 +97,13 @@ impl Dissection<'_> {
         self.descend(&descent, 1, list, 0)
     }
 
-    /// Orders both sides of a large piece.
+    /// Orders both sides of a large piece, side 1 cut by `behind` if it is known how.
     fn halve(
         &self,
         graph: Cow<'_, Weighted>,
         levels: Vec<Level>,
         separation: Separation,
+        behind: Option<Separation>,
         list: &mut [u32],
         seed: u64,
     ) -> Result<(), OrderingError> {
@@ -112,6 +113,8 @@ impl Dissection<'_> {
         let ([left, right], count) = split(&graph, &separation, list, &mut space);
         drop((graph, separation));
         let (of_left, rest) = space.list.split_at(count);
+        let of_right = &rest[..right.n()];
+        let behind = behind.map(|behind| behind.of_part(of_right));
         // Some levels of a larger graph have been passed over.
         let keeps = |part: &Weighted| n < PASSED || part.n() >= PASSED;
         let few = |part: &Weighted| match keeps(part) {
@@ -120,7 +123,7 @@ impl Dissection<'_> {
         };
         let [left_levels, right_levels] = restrict(
             levels,
-            [of_left, &rest[..right.n()]],
+            [of_left, of_right],
             [&left.weights, &right.weights],
             [few(&left), few(&right)],
         );
@@ -133,31 +136,43 @@ impl Dissection<'_> {
         let (a, b) = apart(
             [left.n(), right.n()],
             || self.dissect_half(left, left_levels, left_list, mix(seed ^ 1)),
-            || self.dissect_half(right, right_levels, right_list, mix(seed ^ 2)),
+            || match (right_levels, behind) {
+                (Some(levels), Some(behind)) => {
+                    let seed = mix(seed ^ 2);
+                    self.halve(Cow::Owned(right), levels, behind, None, right_list, seed)
+                }
+                (levels, _) => self.dissect_half(right, levels, right_list, mix(seed ^ 2)),
+            },
         );
         a.and(b)
     }
 
-    /// The separator with which a piece is cut before all others, refined to the end, if it is to be.
-    fn cut(&self, graph: &Weighted, levels: &[Level], tries: &Tries) -> Option<Separation> {
+    /// The separator with which a piece is cut before all others, refined to the end, if it is to be; and that of side 1, if it is known.
+    fn cut(
+        &self,
+        graph: &Weighted,
+        levels: &[Level],
+        tries: &Tries,
+    ) -> Option<(Separation, Option<Separation>)> {
         if graph.n() < ALONE * self.piece {
             return None;
         }
         if !may_be_thin(graph) {
             let (_, root) = self.root(graph, levels, tries, is_like_a_plane)?;
-            return self.options.is_worth(&root.weight).then_some(root);
+            let is_worth = self.options.is_worth(&root.weight);
+            return is_worth.then_some((root, None));
         }
         let (root, level) = rayon::join(
             || self.root(graph, levels, tries, |_, _| true),
             || best_level(graph, levels, self.options),
         );
-        let (level_cost, level) = level?;
+        let level = level?;
         match root.filter(|(_, root)| self.options.is_worth(&root.weight)) {
-            Some((cost, root)) if level_cost > THICK * cost => {
-                is_like_a_plane(cost, graph).then_some(root)
+            Some((cost, root)) if level.cost > THICK * cost => {
+                is_like_a_plane(cost, graph).then_some((root, None))
             }
-            Some((cost, root)) if level_cost > STRAIGHT * cost => Some(root),
-            _ => Some(level),
+            Some((cost, root)) if level.cost > STRAIGHT * cost => Some((root, None)),
+            _ => Some((level.separation, level.behind)),
         }
     }
 

@@ -8,6 +8,8 @@
 //! search from a vertex at the end, which is found on a coarser graph, until all that is left is too little to be a side; time linear
 //! in the edges.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use tamarack_sparse::memory::zeroed;
 
@@ -15,6 +17,7 @@ use crate::nd::NdOptions;
 use crate::nd::bisect::{Level, Separation};
 use crate::nd::board::SEPARATOR;
 use crate::nd::graph::Weighted;
+use crate::nd::large::is_like_a_plane;
 use crate::nd::tree::{at_level, small_level};
 
 /// Most neighbors of a vertex on average where levels are looked at: 6 in a grid of volumes.
@@ -39,13 +42,18 @@ struct Search {
     count: usize,
 }
 
-/// The best level of the search from an end of `graph`, if it is connected but for less than a side, and its cost. The end is found on a
+/// A separation by a level of a search.
+pub(crate) struct Cut {
+    pub(crate) cost: f64,
+    pub(crate) separation: Separation,
+    /// How a level further on separates what is behind that one, where it costs no more and the graph is like a plane: the opposite corner
+    /// of a square. The weights are of that part, sides of all vertices, of no meaning for those outside of it.
+    pub(crate) behind: Option<Separation>,
+}
+
+/// The best level of the search from an end of `graph`, if it is connected but for less than a side. The end is found on a
 /// coarser one of its `levels`.
-pub(crate) fn best_level(
-    graph: &Weighted,
-    levels: &[Level],
-    options: &NdOptions,
-) -> Option<(f64, Separation)> {
+pub(crate) fn best_level(graph: &Weighted, levels: &[Level], options: &NdOptions) -> Option<Cut> {
     let mut search = Search::default();
     let end = end(graph, levels, &mut search)?;
     let goal = options.goal(graph.total);
@@ -53,6 +61,8 @@ pub(crate) fn best_level(
     let (mut best, mut cost) = (None, f64::INFINITY);
     let (mut before, mut from) = (0, 0);
     let mut ended_early = false;
+    // What is before each level, and the level.
+    let mut passed = Vec::new();
     search.run(graph, end, |level| {
         let own = match weighted {
             true => level
@@ -66,6 +76,9 @@ pub(crate) fn best_level(
         if goal.cost(&weight) < cost && options.is_worth(&weight) {
             cost = goal.cost(&weight);
             best = Some((weight, from..to));
+            passed.clear();
+        } else {
+            passed.push((weight, from..to));
         }
         before += own;
         from = to;
@@ -77,23 +90,48 @@ pub(crate) fn best_level(
         return None;
     }
     let (weight, range) = best?;
-    // Those behind the level stand on side 1, reached or not.
-    let mut side = search.reached;
-    side.fill(1);
-    for &v in &search.queue[..range.start] {
+    let behind = match is_like_a_plane(cost, graph) {
+        true => level_behind(passed, weight, options).filter(|&(own, ..)| own <= cost),
+        false => None,
+    };
+    Some(Cut {
+        cost,
+        separation: separation(&search, weight, range),
+        behind: behind.map(|(_, weight, level)| separation(&search, weight, level)),
+    })
+}
+
+/// The best of the levels `passed` behind the one that leaves `weight`, as a separator of what is behind that one: cost, weights, level.
+fn level_behind(
+    passed: Vec<([u64; 3], Range<usize>)>,
+    weight: [u64; 3],
+    options: &NdOptions,
+) -> Option<(f64, [u64; 3], Range<usize>)> {
+    let goal = options.goal(weight[1]);
+    passed
+        .into_iter()
+        .map(|([before, after, own], level)| ([before - weight[0] - weight[2], after, own], level))
+        .filter(|(weight, _)| options.is_worth(weight))
+        .map(|(weight, level)| (goal.cost(&weight), weight, level))
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// The separation by the vertices in this part of a search's queue. Those behind stand on side 1, reached or not.
+fn separation(search: &Search, weight: [u64; 3], level: Range<usize>) -> Separation {
+    let mut side = vec![1; search.reached.len()];
+    for &v in &search.queue[..level.start] {
         side[v as usize] = 0;
     }
-    let mut separator = search.queue[range].to_vec();
+    let mut separator = search.queue[level].to_vec();
     separator.sort_unstable();
     for &v in &separator {
         side[v as usize] = SEPARATOR;
     }
-    let separation = Separation {
+    Separation {
         side,
         weight,
         separator,
-    };
-    Some((cost, separation))
+    }
 }
 
 /// A vertex at the end of `graph`: of those that the last vertex of a search on a coarse level stands for, one with fewest
@@ -171,14 +209,15 @@ mod tests {
         let cube = graph("p3d7_20");
         assert!(may_be_thin(&cube));
         let options = NdOptions::default();
-        let (cost, s) = best_level(&cube, &[], &options).unwrap();
+        let cut = best_level(&cube, &[], &options).unwrap();
+        let (cost, s) = (cut.cost, cut.separation);
         // An axis-parallel plane has 400 vertices.
         assert!(cost < 310.0, "{cost}");
         let stop = AtomicBool::new(false);
         let dissection = Dissection::new(&cube, &options, &stop).unwrap();
         let levels = dissection.hierarchy(&cube, 3);
         assert!(levels.len() > 1);
-        let (from_coarse, _) = best_level(&cube, &levels, &options).unwrap();
+        let from_coarse = best_level(&cube, &levels, &options).unwrap().cost;
         assert!(from_coarse < 310.0, "{from_coarse}");
         assert_eq!(s.weight.iter().sum::<u64>(), cube.total);
         assert_eq!(s.weight[2] as usize, s.separator.len());
@@ -191,12 +230,36 @@ mod tests {
     }
 
     #[test]
+    fn one_search_cuts_two_corners_off_a_square() {
+        let square = graph("p2d5_40");
+        let cut = best_level(&square, &[], &NdOptions::default()).unwrap();
+        let (first, behind) = (cut.separation, cut.behind.unwrap());
+        let of = |s: u8| (0..1600u32).filter(move |&v| first.side[v as usize] == s);
+        let part: Vec<u32> = of(1).collect();
+        let second = behind.of_part(&part);
+        for (side, weight) in (0..).zip(second.weight) {
+            let own = second.side.iter().filter(|&&own| own == side);
+            assert_eq!(own.count() as u64, weight);
+        }
+        assert_eq!(second.separator.len() as u64, second.weight[2]);
+        assert_eq!(second.weight.iter().sum::<u64>(), first.weight[1]);
+        assert!(second.weight[1] > 300 && second.weight[0] > second.weight[1]);
+        for (&v, &own) in part.iter().zip(&second.side) {
+            for u in square.neighbors(v) {
+                let other = part.binary_search(u).map_or(SEPARATOR, |k| second.side[k]);
+                assert!(own == SEPARATOR || other == SEPARATOR || own == other);
+            }
+        }
+    }
+
+    #[test]
     fn a_lone_vertex_stands_behind_the_level() {
         let mut square = graph("p2d5_20");
         square.offsets.push(square.adjacency.len() as u64);
         square.weights.push(1);
         square.total += 1;
-        let (cost, s) = best_level(&square, &[], &NdOptions::default()).unwrap();
+        let cut = best_level(&square, &[], &NdOptions::default()).unwrap();
+        let (cost, s) = (cut.cost, cut.separation);
         assert!(cost < 25.0, "{cost}");
         assert_eq!(s.side[400], 1);
         for (side, weight) in (0..).zip(s.weight) {
