@@ -1,4 +1,7 @@
 // Barriers in shared memory that count arrivals, and bytes copied (mbarrier).
+//
+// Their words must not be written otherwise, as PTX says, even when all have met: fronts whose last step wrote there were
+// right alone and wrong wherever the card was taken away from running blocks.
 #pragma once
 #include "dense/copy.cuh"
 

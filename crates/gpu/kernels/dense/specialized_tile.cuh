@@ -2,7 +2,8 @@
 //
 // Shapes: tile 128 x 128, 384 threads, of which the last two warps are free; A and B: rows x inner, column-major or packed
 //         block columns.
-// Shared: COUNT slabs of 8 columns of both operands, columns as far apart as in tile.cuh; behind them two barriers a slab.
+// Shared: COUNT slabs of 8 columns of both operands, columns as far apart as in tile.cuh; apart from them, as the slabs' memory may be
+//         used for something else afterwards, two barriers a slab.
 // Method: those who multiply neither compute addresses nor wait for each other. Of the next slab they load fragments of B a slab
 //         ahead, those of A as soon as their place is free; whether it has come is asked before it must be known. Those who
 //         bring are ahead by the slabs that are free, also across tiles. (The copy engine takes 70 clocks for each column, the
@@ -21,13 +22,16 @@
 template <u32 COUNT> struct Slabs {
     using S = Shape<f64, 128>;
     static constexpr u32 COLUMNS = 8, OPERAND = COLUMNS * S::PITCH, EACH = 2 * OPERAND; // numbers
-    static constexpr u32 NUMBERS = COUNT * (EACH + 2);                                  // with the barriers
+    static constexpr u32 NUMBERS = COUNT * EACH;
 
     f64 *shared;
     u32 slab = 0, parity = 0;
 
     __device__ __forceinline__ f64 *at() const { return shared + slab * EACH; }
-    __device__ __forceinline__ u32 full() const { return shared_address(shared + COUNT * EACH + 2 * slab); }
+    __device__ __forceinline__ u32 full() const {
+        __shared__ u64 barriers[2 * COUNT];
+        return shared_address(barriers + 2 * slab);
+    }
     __device__ __forceinline__ u32 empty() const { return full() + 8; }
     __device__ __forceinline__ void wait_full() const { barrier_wait(full(), parity); }
     __device__ __forceinline__ void wait_empty() const { barrier_wait(empty(), parity ^ 1); }

@@ -2,7 +2,7 @@
 //
 // Shapes: tile 128 x 128, 384 threads; A and B: rows x inner, column-major or packed block columns.
 // Shared: COUNT slabs of 32 columns: those of A as they are, for the registers of those who multiply; those of B split
-//         into two TF32 numbers and transposed, as the tensor cores want to read them. Behind them two barriers a slab.
+//         into two TF32 numbers and transposed, as the tensor cores want to read them. Apart from them two barriers a slab.
 // Method: three products of TF32 numbers as in mma.cuh, the small ones first; 32 columns are summed by the tensor cores from zero, and
 //         added to f32 sums by rounding additions. While one warpgroup adds and splits, the other's products run; whoever
 //         brings is ahead by the stages that are free, also across tiles, and has two slabs of B in registers besides.
@@ -24,7 +24,10 @@ struct Stage {
     u32 slab; // counted over all tiles of a block
 
     __device__ __forceinline__ char *at() const { return shared + slab % COUNT * BYTES; }
-    __device__ __forceinline__ u32 full() const { return shared_address(shared) + COUNT * BYTES + slab % COUNT * 16; }
+    __device__ __forceinline__ u32 full() const {
+        __shared__ u64 barriers[2 * COUNT];
+        return shared_address(barriers + 2 * (slab % COUNT));
+    }
     __device__ __forceinline__ u32 empty() const { return full() + 8; }
     __device__ __forceinline__ void wait_full() const { barrier_wait(full(), slab / COUNT % 2); }
     __device__ __forceinline__ void wait_empty() const {

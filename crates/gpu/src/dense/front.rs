@@ -202,7 +202,7 @@ impl<T: Real> Fronts<T> {
     /// (`benches/runs/2026-11-22-h100/specialized.md`). In f32, and by tiles of 128, an extent was not measured, orders were.
     pub const LARGE: (Tile, u32) = match size_of::<T>() {
         4 => (Tile::Warpgroups, 3500),
-        _ => (Tile::T128, 7500),
+        _ => (Tile::Warpgroups, 4500),
     };
 
     /// Order from which tall tiles are the fastest until fronts are large, where nothing is gathered: in trees gathering gains more than
@@ -395,8 +395,8 @@ impl<T: Real> Fronts<T> {
     }
 }
 
-/// A tile, and two groups of 32 columns of an inverse with its diagonal; the copy pipeline, and twelve slabs of specialized warps
-/// with their barriers, need no more than that.
+/// A tile, and two groups of 32 columns of an inverse with its diagonal; the copy pipeline, and twelve slabs of specialized warps,
+/// need no more than that.
 const fn shared_bytes<T>(tile: Tile) -> u32 {
     if let (Tile::Warpgroups, 4) = (tile, size_of::<T>()) {
         return Tile::RING_BYTES;

@@ -74,8 +74,8 @@ impl Tile {
     }
 
     /// Bytes of shared memory of the ring of slabs in `warpgroup_tile.cuh`: four of 32 columns of both operands, that of B in
-    /// two parts, and two barriers.
-    pub(crate) const RING_BYTES: u32 = 4 * (32 * (128 + 8 + 2 * 128) * 4 + 16);
+    /// two parts.
+    pub(crate) const RING_BYTES: u32 = 4 * 32 * (128 + 8 + 2 * 128) * 4;
 
     /// `wanted`, or the nearest tile for numbers of `T` on this device: warpgroups where `program` has the kernel for them that is
     /// named `kernel` and after `T`, and there are `bytes` of shared memory.

@@ -142,9 +142,9 @@ impl Step {
         match self {
             Self::Pipeline(Tile::Warpgroups) => {
                 let bytes = match size_of::<T>() {
-                    // five slabs of 8 columns of both operands, with two barriers; a tile of C, whose columns are 130 numbers
-                    // apart, with two; a note
-                    8 => 5 * (2 * Tile::slab_bytes::<T>(128, 8) + 16) + 128 * 130 * 8 + 16 + 24,
+                    // five slabs of 8 columns of both operands; a tile of C, whose columns are 130 numbers apart, with two
+                    // barriers; a note
+                    8 => 5 * 2 * Tile::slab_bytes::<T>(128, 8) + 128 * 130 * 8 + 16 + 24,
                     _ => Tile::RING_BYTES,
                 };
                 (Tile::Warpgroups.threads(), bytes)
