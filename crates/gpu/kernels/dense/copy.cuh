@@ -4,6 +4,13 @@
 
 __device__ __forceinline__ u32 shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
 
+// The block's dynamic shared memory, from a line of 128 bytes on, whatever else it has: a warp that copies 512 bytes would meet five lines
+// instead of four (f64 products by warpgroups took 8 % longer).
+__device__ __forceinline__ f64 *dynamic_shared() {
+    extern __shared__ __align__(128) f64 dynamic[];
+    return dynamic;
+}
+
 // Copies 16 bytes to shared memory.
 __device__ __forceinline__ void copy16(u32 to, const void *from) {
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
@@ -46,6 +53,5 @@ __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_
 // Waits until at most N of this thread's latest groups are under way.
 template <int N> __device__ __forceinline__ void wait_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
 
-// Waits for all of this thread's copies. No thread should end before: nothing but waiting for them is promised to complete them, and a card
-// that several programs share may be taken away from a block.
+// Waits for all of this thread's copies. No thread should end before: nothing else is promised to complete them.
 __device__ __forceinline__ void wait_all_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }

@@ -22,7 +22,7 @@
 template <class R, int T>
 __device__ __forceinline__ void front_task(R *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status,
                                            const Gathered &lists) {
-    extern __shared__ f64 dynamic[];
+    f64 *dynamic = dynamic_shared();
     Task task = draw(tasks, tickets);
     Accumulators<R, T> acc; // the negative of what remains
     const bool gathered = gather(acc, arena, fronts, task, progress, lists);
@@ -56,7 +56,7 @@ dense_front_64_f32(f32 *arena, const Front *fronts, const Task *tasks, u32 *tick
 
 #if __CUDA_ARCH_FEAT_SM90_ALL
 __device__ __forceinline__ void front_task_by_warpgroups(f32 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
-    extern __shared__ f64 dynamic[];
+    f64 *dynamic = dynamic_shared();
     Stage stage = {(char *)dynamic, 0};
     const Task task = draw(tasks, tickets);
     const Front f = fronts[task.front];
@@ -79,7 +79,7 @@ __device__ __forceinline__ void front_task_by_warpgroups(f32 *arena, const Front
 // The same in f64: warps 8 and 9 bring A and B, each as soon as its own row of tiles is ready. Update matrices may be gathered.
 __device__ __forceinline__ void front_task_by_specialized(f64 *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status,
                                                           const Gathered &lists) {
-    extern __shared__ f64 dynamic[];
+    f64 *dynamic = dynamic_shared();
     Slabs<12> ring = {dynamic};
     ring.init();
     Task task = draw(tasks, tickets); // its barrier is that of the ring, too

@@ -69,7 +69,7 @@ template <class R> __device__ __forceinline__ void tall_task(R *arena, R *shared
 
 template <class R>
 __device__ __forceinline__ void front_task(R *arena, const Front *fronts, const Task *tasks, u32 *tickets, u32 *progress, Status *status) {
-    extern __shared__ f64 dynamic[];
+    f64 *dynamic = dynamic_shared();
     __shared__ Work w;
     if (threadIdx.x == 0) {
         w.task = tasks[atomicAdd(tickets, 1)];

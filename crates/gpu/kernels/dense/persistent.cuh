@@ -158,7 +158,7 @@ __device__ __forceinline__ void multiply_tiles(const Room room) {
 }
 
 __device__ __forceinline__ void product_persistent(const Share share) {
-    extern __shared__ f64 dynamic[];
+    f64 *dynamic = dynamic_shared();
     const Room room = {dynamic};
     Room::Ring{dynamic}.init();
     room.init();

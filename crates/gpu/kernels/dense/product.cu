@@ -16,7 +16,7 @@
 #include "dense/warpgroup_tile.cuh"
 
 template <class R, int T, int N> __device__ __forceinline__ void product_tile(R *arena, const Product *problems, const Item *items) {
-    extern __shared__ f64 dynamic[];
+    f64 *dynamic = dynamic_shared();
     const Problem<R> p(arena, problems, items, T, N);
     Accumulators<R, T> acc; // sign * C
     accumulate<R, T, N>(acc, p.a, p.b, T == N && p.diagonal, p.inner, (R *)dynamic, AllReady{}, [&] { p.begin(acc); });
@@ -51,7 +51,7 @@ dense_product_64_f32(f32 *arena, const Product *problems, const Item *items) {
 
 #if __CUDA_ARCH__ >= 900
 template <class R, int T> __device__ __forceinline__ void product_bulk(R *arena, const Product *problems, const Item *items) {
-    extern __shared__ f64 dynamic[];
+    f64 *dynamic = dynamic_shared();
     const Problem<R> p(arena, problems, items, T, T);
     Accumulators<R, T> acc; // sign * C
     accumulate_bulk<R, T>(acc, p.a, p.b, p.inner, (R *)dynamic, [&] { p.begin(acc); });
@@ -66,7 +66,7 @@ dense_product_bulk_f64(f64 *arena, const Product *problems, const Item *items) {
 
 #if __CUDA_ARCH_FEAT_SM90_ALL
 __device__ __forceinline__ void product_by_warpgroups(f32 *arena, const Product *problems, const Item *items, u32 count) {
-    extern __shared__ f64 dynamic[];
+    f64 *dynamic = dynamic_shared();
     Stage stage = {(char *)dynamic, 0};
     Stage::init(stage.shared);
     if (threadIdx.x >= 256) {

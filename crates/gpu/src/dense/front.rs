@@ -198,8 +198,7 @@ impl<T: Real> Fronts<T> {
     /// once for large tiles to gain. In f32 warpgroups from orders of 2500, 3500 and 6000
     /// on refactorize `el3d_60` in 138, 139 and 143 ms, tall tiles in 191 (`benches/runs/2026-11-21-h100/sparse/tiles.md`). In f64
     /// warpgroups take 5 to 6 % less time than tiles of 128 at 8192 and 16384, and 4 to 8 % in trees (from 4500 on; tiles of 128 from an order
-    /// of 6000), but made factors of NaN where several programs shared the card: they are not chosen before that is known to be mended
-    /// (`benches/runs/2026-11-22-h100/specialized.md`). In f32, and by tiles of 128, an extent was not measured, orders were.
+    /// of 6000; `benches/runs/2026-11-22-h100/specialized.md`). In f32 an extent was not measured, orders were.
     pub const LARGE: (Tile, u32) = match size_of::<T>() {
         4 => (Tile::Warpgroups, 3500),
         _ => (Tile::Warpgroups, 4500),
