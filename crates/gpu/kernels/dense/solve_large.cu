@@ -130,7 +130,7 @@ __device__ __forceinline__ f64 sum_warps(const f64 *sums, u32 width, u32 e) {
 }
 
 template <class T> __device__ __forceinline__ void forward(const Tasks &s, const T *arena) {
-    extern __shared__ f64 shared[];
+    f64 *shared = dynamic_shared();
     f64 *v = shared, *sums = v + TILE * RHS;
     const Drawn<T> d = Drawn<T>::draw(s);
     const SolveFront &f = d.f;
@@ -255,7 +255,7 @@ template <class T> __device__ __forceinline__ void forward(const Tasks &s, const
 }
 
 template <class T> __device__ __forceinline__ void backward(const Tasks &s, const T *arena) {
-    extern __shared__ f64 shared[];
+    f64 *shared = dynamic_shared();
     f64 *v = shared, *sums = v + TILE * RHS, *x2 = sums; // the rows of a piece, until there are sums
     const Drawn<T> d = Drawn<T>::draw(s);
     const SolveFront &f = d.f;

@@ -195,29 +195,18 @@ impl Fronts {
 
 impl<T: Real> Fronts<T> {
     /// Tiles of large fronts, and the extent from which fronts are large: pivots and twice the update rows, as much must be updated at
-    /// once for large tiles to gain. In f32 warpgroups from orders of 2500, 3500 and 6000
-    /// on refactorize `el3d_60` in 138, 139 and 143 ms, tall tiles in 191 (`benches/runs/2026-11-21-h100/sparse/tiles.md`). In f64
-    /// warpgroups take 5 to 6 % less time than tiles of 128 at 8192 and 16384, and 4 to 8 % in trees (from 4500 on; tiles of 128 from an order
-    /// of 6000; `benches/runs/2026-11-22-h100/specialized.md`). In f32 an extent was not measured, orders were.
+    /// once for large tiles to gain. From 4500, 6000, 8000 and 10,000 on `el3d_40` takes 28.0, 28.0, 29.3 and 31.6 ms in f64; from 3500,
+    /// 5000, 7000 and 10,000 on 21.2, 20.8, 21.0 and 22.4 in f32 (`benches/runs/2026-11-22-h100/aligned.md`).
     pub const LARGE: (Tile, u32) = match size_of::<T>() {
-        4 => (Tile::Warpgroups, 3500),
+        4 => (Tile::Warpgroups, 5000),
         _ => (Tile::Warpgroups, 4500),
     };
 
-    /// Order from which tall tiles are the fastest until fronts are large, where nothing is gathered: in trees gathering gains more than
-    /// they do. In f64 4096 takes 1.24 ms with tall tiles and 1.27 with tiles of 64, 2048 0.54 and 0.51 to 0.59, 1024 0.26 and 0.23
-    /// (`benches/runs/2026-11-22-h100/specialized.md`).
-    const TALL: u32 = match size_of::<T>() {
-        4 => Self::LARGE.1,
-        _ => 3500,
-    };
-
-    /// The tile that suits a list that gathers nothing, by its largest front.
+    /// The tile that suits a list of fronts with pivots alone, by the largest.
     #[must_use]
     pub fn tile_for(gpu: &Gpu, largest_order: u32) -> Tile {
         let wanted = match Self::LARGE {
             (large, from) if largest_order >= from => Self::usable(gpu, large),
-            _ if largest_order >= Self::TALL => Tile::Tall,
             _ => Tile::T64,
         };
         Tile::on(wanted, gpu, shared_bytes::<T>(wanted))
