@@ -12,6 +12,7 @@
 // Order:  fixed: bits repeat.
 #pragma once
 #include "dense/mma.cuh"
+#include "dense/tasks.cuh"
 
 // Between columns of `order` rows, free of bank conflicts: whole lines of 128 bytes, and 32 bytes.
 template <class R> __device__ __forceinline__ u32 eliminate_pitch(u32 order) {
@@ -147,8 +148,8 @@ template <class R, int M> struct Strip {
 };
 
 // Factors block p of 8 pivots and solves row `row` of block column p; rows above p and within are those of the inverse. The factor's
-// own block is written after a barrier of all threads: they read it.
-template <class R>
+// own block is written after a barrier of the 2 ORDER threads: they read it.
+template <class R, int ORDER>
 __device__ __forceinline__ void solve_row(R *s, u32 pitch, R *corners, u32 p, u32 row, Status *status, u32 first) {
     R *block = s + 8 * p * pitch + 8 * p, *column = s + 8 * p * pitch + row;
     const u32 inside = row - 8 * p; // wraps for rows above
@@ -169,7 +170,7 @@ __device__ __forceinline__ void solve_row(R *s, u32 pitch, R *corners, u32 p, u3
         if (inside >= 8) column[k * pitch] = x[k];
         else corners[64 * p + 8 * k + inside] = x[k];
     }
-    __syncthreads();
+    meet<2 * ORDER>();
     if (inside == 0) {
         if (!is_finite(last)) report(block, pitch, first + 8 * p, status);
 #pragma unroll
@@ -187,9 +188,9 @@ __device__ __forceinline__ void eliminate_invert(R *s, u32 pitch, u32 pivots, R 
     const bool solver = threadIdx.x < ORDER;
     const u32 m = (threadIdx.x - ORDER) / 32 * 2, p8 = pivots / 8; // m: of the second half
     for (u32 p = 0; p < p8; p++) {
-        __syncthreads();
+        meet<2 * ORDER>();
         if (solver) {
-            solve_row(s, pitch, corners, p, threadIdx.x, status, first);
+            solve_row<R, ORDER>(s, pitch, corners, p, threadIdx.x, status, first);
         } else {
             Strip<R, 2> strip;
             const bool more = p + 1 < p8;
@@ -197,12 +198,12 @@ __device__ __forceinline__ void eliminate_invert(R *s, u32 pitch, u32 pivots, R 
                 strip.load(s, pitch, m, p + 1);
                 strip.template subtract<true>(s, pitch, corners, corners + 8 * ORDER, m, p + 1, 2 * m + 3 < p + 1 ? smaller(2 * m, p) : 0, p);
             }
-            __syncthreads();
+            meet<2 * ORDER>();
             if (more) {
                 strip.template subtract<true>(s, pitch, corners, corners + 8 * ORDER, m, p + 1, p, p + 1);
                 strip.template store<true>(s, pitch, m, p + 1);
             }
         }
     }
-    __syncthreads();
+    meet<2 * ORDER>();
 }

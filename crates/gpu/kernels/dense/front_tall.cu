@@ -55,7 +55,7 @@ template <class R> __device__ __forceinline__ void tall_task(R *arena, R *shared
         *(Pair<R> *)(shared + j * Shape<R, H>::PITCH + i) = {i < c.rows && real ? -x : 0, i + 1 < c.rows && real ? -y : 0};
     });
     u32 *own = progress + f.progress;
-    await(own + task.column, task.column + 1);
+    await<Shape<R, T>::THREADS>(own + task.column, task.column + 1);
     const u32 column = task.column * T;
     const Layout layout = {f.panel_rows, NB};
     const Inverse<R> v = {arena + f.panel + layout.at(column, column), arena + f.inverse + column, c.pitch, smaller(c.columns, (u32)T)};

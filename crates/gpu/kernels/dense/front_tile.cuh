@@ -52,7 +52,7 @@ __device__ __forceinline__ void diagonal_tile(R *s, R *corners, u32 pivots, R *c
         else if (i < j) at[0] = v.x, inverse[j] = v.y;
         else if (i == j) inverse[j] = v.x;
     }
-    publish(counter, tiles); // nobody waits for L
+    publish<Shape<R, T>::THREADS>(counter, tiles); // nobody waits for L
 #pragma unroll 4
     for (u32 j = threadIdx.x / (T / 2); j < pivots; j += 4) {
         const Pair<R> v = *(const Pair<R> *)(s + j * P + i);
@@ -104,7 +104,7 @@ __device__ __forceinline__ void solve_tile(const R *s, R *buffer, const Inverse<
     for (u32 n = 0; n < T / 32; n++) {
         if (n + 1 < T / 32) group(n + 1), wait_copies<1>();
         else wait_copies<0>();
-        __syncthreads();
+        meet<Shape<R, T>::THREADS>();
         const R *b = buffer + n % 2 * 32 * P + g * P + t;
 #pragma unroll 1
         for (int m = 0; m < M; m++) {
@@ -145,7 +145,7 @@ __device__ __forceinline__ void solve_tile(const R *s, R *buffer, const Inverse<
                 }
             }
         }
-        __syncthreads(); // before the buffer is filled again
+        meet<Shape<R, T>::THREADS>(); // before the buffer is filled again
     }
 }
 
@@ -192,7 +192,7 @@ template <class R, int T> struct Square {
             c.template write<T>(acc, -1);
             return;
         }
-        __syncthreads(); // the slabs have been read
+        meet<Shape<R, T>::THREADS>(); // the slabs have been read
         for_each_pair(acc, [&](u32 i, u32 j, R &x, R &y) {
             const bool real = j < b.rows;
             const R first = i < a.rows && real && (!diagonal || i >= j) ? -x : 0; // eliminate needs zeros above
@@ -206,10 +206,10 @@ template <class R, int T> struct Square {
             for (u32 e = threadIdx.x; e < T * 8 + 2; e += Shape<R, T>::THREADS) corners[e] = e < T * 8 && e / 8 % 8 == e % 8; // beyond the last pivot
             diagonal_tile<R, T>(shared, corners, b.rows, at, pitch, inverse, status + f.status, column, row_progress, j0 + 1);
         } else {
-            await(progress + f.progress + j0, j0 + 1);
+            await<Shape<R, T>::THREADS>(progress + f.progress + j0, j0 + 1);
             const Inverse<R> v = {panel + layout.at(column, column), inverse, pitch, b.rows};
             solve_tile<R, T, T>(shared, shared + T * Shape<R, T>::PITCH, v, at, pitch, a.rows);
-            publish(row_progress, j0 + 1);
+            publish<Shape<R, T>::THREADS>(row_progress, j0 + 1);
         }
     }
 };

@@ -12,16 +12,20 @@ __device__ __forceinline__ void write_release(u32 *p, u32 v) {
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
 
-// Ends a task: what this block wrote is seen by whoever reads `counter` and finds `tiles`.
-__device__ __forceinline__ void publish(u32 *counter, u32 tiles) {
-    __syncthreads();
+// A barrier of the first THREADS of a block, whatever the others do or did: some end before. Warps may meet from different places in the code,
+// which `__syncthreads` does not allow.
+template <u32 THREADS> __device__ __forceinline__ void meet() { asm volatile("bar.sync 0, %0;" ::"n"(THREADS) : "memory"); }
+
+// Ends a task of so many threads: what they wrote is seen by whoever reads `counter` and finds `tiles`.
+template <u32 THREADS> __device__ __forceinline__ void publish(u32 *counter, u32 tiles) {
+    meet<THREADS>();
     if (threadIdx.x == 0) write_release(counter, tiles); // of all threads' writes: the barrier orders them before
 }
 
-// Lets the whole block wait until `counter` is at least `tiles`.
-__device__ __forceinline__ void await(const u32 *counter, u32 tiles) {
+// Lets so many threads wait until `counter` is at least `tiles`.
+template <u32 THREADS> __device__ __forceinline__ void await(const u32 *counter, u32 tiles) {
     if (threadIdx.x == 0) {
         while (read_acquire(counter) < tiles) __nanosleep(20);
     }
-    __syncthreads();
+    meet<THREADS>();
 }
