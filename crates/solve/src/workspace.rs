@@ -4,6 +4,7 @@ use std::cell::UnsafeCell;
 
 use tamarack_dense::{Isa, MAX_RHS, rhs_stride};
 use tamarack_numeric::{NumericFactor, Value};
+use tamarack_sparse::memory::zeroed;
 
 use crate::plan::Substitution;
 
@@ -15,14 +16,43 @@ pub struct SolveWorkspace<T> {
     stride: usize,
     pub(crate) isa: Isa,
     /// Right-hand sides in elimination order, `n` rows.
-    pub(crate) x: Vec<T>,
+    pub(crate) x: Rows<T>,
     /// Sums of the subtrees for rows outside, `accumulator_rows` rows.
-    pub(crate) outer: Vec<T>,
+    pub(crate) outer: Rows<T>,
     pub(crate) members: Members<T>,
 }
 
+/// Bytes of a line of the caches.
+pub(crate) const LINE_BYTES: usize = 64;
+
+/// Rows of right-hand sides, the first at the beginning of a line: a row of whole vectors has no line in common with another
+/// then, and no vector lies in two. In large pages, because rows are looked up in any order.
+pub(crate) struct Rows<T> {
+    /// The numbers, and as many as a line holds to begin at one.
+    memory: Vec<T>,
+    /// The first number.
+    from: usize,
+    /// Numbers of all rows.
+    len: usize,
+}
+
+impl<T: Value> Rows<T> {
+    fn zeros(len: usize) -> Self {
+        let spare = LINE_BYTES / size_of::<T>();
+        let memory: Vec<T> = zeroed(len + spare);
+        let from = memory.as_ptr().align_offset(LINE_BYTES).min(spare);
+        Self { memory, from, len }
+    }
+}
+
+impl<T> Rows<T> {
+    pub fn as_mut_ptr(&mut self) -> *mut T {
+        self.memory[self.from..].as_mut_ptr()
+    }
+}
+
 /// One front's rows of the right-hand sides for each member of the team.
-pub(crate) struct Members<T>(Vec<UnsafeCell<Vec<T>>>);
+pub(crate) struct Members<T>(Vec<UnsafeCell<Rows<T>>>);
 
 // SAFETY: a member number is used by one thread at a time (`Team::run`), and each thread uses the
 // space of its own number only.
@@ -44,25 +74,25 @@ impl<T: Value> SolveWorkspace<T> {
     pub fn new(factor: &NumericFactor<T>, plan: &Substitution, nrhs: usize) -> Self {
         let (chunk, isa) = (nrhs.clamp(1, MAX_RHS), Isa::detect());
         let stride = rhs_stride::<T>(chunk, isa);
-        let member = || UnsafeCell::new(vec![T::default(); plan.largest_front * stride]);
+        let member = || UnsafeCell::new(Rows::zeros(plan.largest_front * stride));
         Self {
             chunk,
             stride,
             isa,
-            x: vec![T::default(); plan.n * stride],
-            outer: vec![T::default(); plan.accumulator_rows * stride],
+            x: Rows::zeros(plan.n * stride),
+            outer: Rows::zeros(plan.accumulator_rows * stride),
             members: Members((0..factor.team().size()).map(|_| member()).collect()),
         }
     }
 
     /// Bytes it holds.
     pub fn bytes(&self) -> usize {
-        let front = |m: &UnsafeCell<Vec<T>>| {
+        let front = |m: &UnsafeCell<Rows<T>>| {
             // SAFETY: `&self` is the only way in, and no solve is running: that takes `&mut self`.
-            unsafe { &*m.get() }.len()
+            unsafe { &*m.get() }.memory.len()
         };
         let fronts: usize = self.members.0.iter().map(front).sum();
-        (self.x.len() + self.outer.len() + fronts) * size_of::<T>()
+        (self.x.memory.len() + self.outer.memory.len() + fronts) * size_of::<T>()
     }
 
     /// Whether so many right-hand sides are solved in as few turns as is useful.
@@ -71,8 +101,8 @@ impl<T: Value> SolveWorkspace<T> {
     }
 
     pub(crate) fn fits(&self, factor: &NumericFactor<T>, plan: &Substitution) -> bool {
-        self.x.len() == plan.n * self.stride
-            && self.outer.len() == plan.accumulator_rows * self.stride
+        self.x.len == plan.n * self.stride
+            && self.outer.len == plan.accumulator_rows * self.stride
             && self.members.0.len() >= factor.team().size()
             && plan.n == factor.symbolic().n()
     }
