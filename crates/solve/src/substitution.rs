@@ -27,8 +27,8 @@ const COPY_ROWS: usize = 1 << 14;
 /// million rows: 128 to 2048 are alike, and take a third off the time without.
 const COPY_AHEAD: usize = 512;
 
-/// The same for rows of several right-hand sides, of one line or a few each; takes a seventh off a solve of
-/// half a million rows with 16 (run `solve-6`).
+/// The same for rows of several right-hand sides, of one line or a few each; a seventh off a solve of half a
+/// million rows with 16 of them. 16 to 64 rows are alike, 4 are too few (run `solve-6`).
 const COPY_ROWS_AHEAD: usize = 16;
 
 /// `x ← A⁻¹ x` for `nrhs` right-hand sides: `x` is `n × nrhs`, column-major, user order. It may be
