@@ -1,9 +1,19 @@
 //! Permutations between user order and elimination order.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::memory::zeroed;
 use crate::{ElimIdx, IndexLike, UserIdx};
+
+/// Lists of so many items are worth several threads.
+const LARGE: usize = 1 << 18;
+
+/// Items that a thread takes at a time, at least.
+const CHUNK: usize = 1 << 14;
 
 /// A permutation of the unknowns, with its inverse.
 ///
@@ -59,6 +69,12 @@ impl Permutation {
     /// From the list of user indices in order of elimination (indices from 0, length n).
     pub fn from_elimination_order<I: IndexLike>(order: &[I]) -> Result<Self, PermutationError> {
         let n = order.len();
+        if n >= LARGE
+            && rayon::current_num_threads() > 1
+            && let Some(found) = Self::by_all_threads(order)
+        {
+            return Ok(found);
+        }
         let mut to_elim = vec![u32::MAX; n];
         let mut to_user = Vec::with_capacity(n);
         for (position, index) in order.iter().enumerate() {
@@ -73,6 +89,29 @@ impl Permutation {
             to_user.push(index);
         }
         Ok(Self { to_user, to_elim })
+    }
+
+    /// The same at many places at the same time; none where the list is no permutation: which item is wrong is another question.
+    fn by_all_threads<I: IndexLike>(order: &[I]) -> Option<Self> {
+        let n = order.len();
+        // Steps from 1 on, so that zeros are unknowns without one.
+        let steps: Vec<AtomicU32> = zeroed::<u32>(n).into_iter().map(AtomicU32::new).collect();
+        let items = order.par_iter().enumerate().with_min_len(CHUNK);
+        let right = items.all(|(step, index)| {
+            let unknown = index.to_index().filter(|&i| i < n as u64);
+            unknown.is_some_and(|i| steps[i as usize].swap(step as u32 + 1, Relaxed) == 0)
+        });
+        if !right || n >= u32::MAX as usize {
+            return None;
+        }
+        let mut to_user = zeroed(n);
+        let places = to_user.par_iter_mut().zip(order).with_min_len(CHUNK);
+        places.for_each(|(place, index)| *place = index.to_index().unwrap_or(0) as u32);
+        let mut to_elim: Vec<u32> = steps.into_iter().map(AtomicU32::into_inner).collect();
+        to_elim.par_chunks_mut(CHUNK).for_each(|steps| {
+            steps.iter_mut().for_each(|step| *step -= 1);
+        });
+        Some(Self { to_user, to_elim })
     }
 
     /// Number of unknowns.
@@ -148,6 +187,31 @@ mod tests {
             .then(&Permutation::from_elimination_order(&[1usize, 2, 0]).unwrap())
             .unwrap();
         assert_eq!(q.user_of_elim(), &[0, 1, 2]);
+    }
+
+    #[test]
+    fn long_lists_are_read_by_all_threads() {
+        let n = LARGE as u32 + 77;
+        let mut order: Vec<u32> = (0..n).rev().collect();
+        let found = Permutation::by_all_threads(&order).unwrap();
+        assert_eq!(found.user_of_elim(), order);
+        assert_eq!(found.elim_of_user(), order);
+        // An item that occurs twice, or is outside.
+        for wrong in [order[7], n] {
+            order[LARGE] = wrong;
+            assert_eq!(Permutation::by_all_threads(&order), None);
+            let error = Permutation::from_elimination_order(&order).unwrap_err();
+            let position = LARGE;
+            let index = wrong;
+            let expected = match wrong {
+                outside if outside == n => PermutationError::OutOfRange {
+                    position,
+                    n: n as usize,
+                },
+                _ => PermutationError::Repeated { position, index },
+            };
+            assert_eq!(error, expected);
+        }
     }
 
     #[test]

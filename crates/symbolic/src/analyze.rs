@@ -118,9 +118,11 @@ impl<'a> SymbolicDraft<'a> {
             n > LARGE,
             || Structure::new(pattern, &nodes, &lower, &assembly, &children),
             || {
-                let order = eliminated(&nodes, &assembly.rank_at);
-                let permutation = Permutation::from_elimination_order(&order);
-                (permutation, pattern.fingerprint())
+                let permutation = || {
+                    let order = eliminated(&nodes, &assembly.rank_at);
+                    Permutation::from_elimination_order(&order)
+                };
+                both(n > LARGE, permutation, || pattern.fingerprint())
             },
         );
         let permutation = permutation.map_err(wrong_length)?;

@@ -88,16 +88,24 @@ impl Coarsener {
         let block = if n < LARGE { n } else { n.div_ceil(BLOCKS) };
         let blocks = self.mate.par_chunks_mut(block.max(1)).enumerate();
         blocks.for_each(|(k, mate)| rating.match_block((k * block) as u32, mate));
+        let left = self.left(n);
         if block < n {
-            rating.match_block(0, &mut self.mate);
+            rating.match_some(0, left.iter().copied(), &mut self.mate);
         }
-        if self.mate.contains(&NONE) {
-            self.match_rest(&rating);
+        if left.iter().any(|&v| self.mate[v as usize] == NONE) {
+            self.match_rest(&rating, &left);
         }
     }
 
-    /// Matches those left over in pairs that hang on the same vertex.
-    fn match_rest(&mut self, rating: &Rating<'_>) {
+    /// The vertices without a mate, increasing.
+    fn left(&self, n: usize) -> Vec<u32> {
+        let vertices = (0..n as u32).into_par_iter().with_min_len(LARGE);
+        let left = vertices.filter(|&v| self.mate[v as usize] == NONE);
+        left.collect()
+    }
+
+    /// Matches those of `left` that are left over in pairs that hang on the same vertex.
+    fn match_rest(&mut self, rating: &Rating<'_>, left: &[u32]) {
         let n = rating.graph.n();
         let heaviest = rating.heaviest;
         let unlimited = Rating {
@@ -106,7 +114,7 @@ impl Coarsener {
         };
         self.waiting.clear();
         self.waiting.resize(n, NONE);
-        for v in 0..n as u32 {
+        for &v in left {
             if self.mate[v as usize] != NONE {
                 continue;
             }
@@ -182,11 +190,16 @@ impl Rating<'_> {
     /// Matches free vertices of a block with each other; `mate` is the block's, which begins at
     /// vertex `from`.
     fn match_block(&self, from: u32, mate: &mut [u32]) {
-        for k in 0..mate.len() {
+        self.match_some(from, from..from + mate.len() as u32, mate);
+    }
+
+    /// The same for some of its vertices.
+    fn match_some(&self, from: u32, vertices: impl Iterator<Item = u32>, mate: &mut [u32]) {
+        for v in vertices {
+            let k = (v - from) as usize;
             if mate[k] != NONE {
                 continue;
             }
-            let v = from + k as u32;
             let free = |u: u32| mate.get(u.wrapping_sub(from) as usize) == Some(&NONE);
             if let Some(u) = self.best_neighbor(v, free) {
                 mate[k] = u;

@@ -91,6 +91,10 @@ fn classes(graph: &Graph, weights: &[u32], dense_limit: u64) -> (Vec<u32>, usize
             },
         )
         .collect();
+    let classes = class.par_iter().enumerate().with_min_len(512);
+    if classes.all(|(v, &c)| c as usize == v) {
+        return (class, n, Vec::new());
+    }
     let mut dense = Vec::new();
     let mut count = 0u32;
     for v in 0..n {

@@ -124,6 +124,11 @@ impl MergedGraph {
 
     /// From an order of the vertices to one of the unknowns.
     fn expand(&self, list: Vec<u32>, order: &mut Vec<u32>) {
+        if self.runs.is_none() && self.compressed.members.is_empty() {
+            // Every unknown stands for itself.
+            *order = list;
+            return order.extend_from_slice(&self.compressed.dense);
+        }
         order.clear();
         order.reserve_exact(self.unknowns);
         let mut add = |v: u32| match &self.runs {
