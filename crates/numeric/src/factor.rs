@@ -73,7 +73,7 @@ impl<T: Value> NumericFactor<T> {
             return Err(FactorError::Precision { planned, found });
         }
         let symbolic = plan.symbolic();
-        if symbolic.pattern_fingerprint() != a.pattern().fingerprint() {
+        if !symbolic.is_of(a.pattern()) {
             return Err(other_pattern(symbolic, a.pattern()));
         }
         if plan.memory().factor_bytes >= LARGE_BYTES {

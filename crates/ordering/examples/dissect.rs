@@ -8,6 +8,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::error::Error;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -81,7 +82,7 @@ fn main() -> Result<()> {
     );
     println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     for stem in &stems {
-        let pattern = read_pattern(&format!("{stem}.bin"))?;
+        let pattern = Arc::new(read_pattern(&format!("{stem}.bin"))?);
         let before = LIVE_BYTES.load(Relaxed);
         PEAK_BYTES.store(before, Relaxed);
         let mut ws = Workspace::new();
@@ -144,7 +145,7 @@ fn main() -> Result<()> {
 }
 
 /// nnz(L) and Σ (entries of a column)².
-fn counts(pattern: &Pattern, permutation: &Permutation) -> Result<(f64, f64)> {
+fn counts(pattern: &Arc<Pattern>, permutation: &Permutation) -> Result<(f64, f64)> {
     let options = SymbolicOptions { amalgamation: None };
     let factor = SymbolicFactor::analyze(pattern, permutation, &options)?;
     let stats = factor.stats();

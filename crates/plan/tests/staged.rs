@@ -97,7 +97,7 @@ fn an_empty_matrix_has_no_stages() {
     let pattern = tamarack_sparse::Pattern::lower::<u64, u32>(0, &[0], &[]).unwrap();
     let order = tamarack_sparse::Permutation::identity(0);
     let options = tamarack_symbolic::SymbolicOptions::default();
-    let symbolic = SymbolicFactor::analyze(&pattern, &order, &options).unwrap();
+    let symbolic = SymbolicFactor::analyze(&pattern.into(), &order, &options).unwrap();
     let plan = StagedPlan::new(symbolic.into(), sizes, |_| false, 4).unwrap();
     assert_eq!((plan.stages(), plan.arena_len()), (0, 0));
 }

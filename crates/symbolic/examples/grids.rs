@@ -1,6 +1,7 @@
 //! Times the analysis of grid problems under a geometric nested dissection, and prints how
 //! amalgamation changes the tree: `cargo run --release -p tamarack-symbolic --example grids`.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use tamarack_sparse::{Pattern, Permutation};
@@ -108,7 +109,7 @@ fn main() {
         ("el3d_30", grid(31, 31, 30, 3, true)),
     ];
     for (name, grid) in cases {
-        let pattern = grid.pattern();
+        let pattern = Arc::new(grid.pattern());
         let mut order = Vec::new();
         grid.dissect([0; 3], grid.size, &mut order);
         let ordering = Permutation::from_elimination_order(&order).expect("every node once");

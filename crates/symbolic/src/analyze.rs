@@ -1,8 +1,11 @@
 //! The analysis, step by step.
 
+use std::sync::Arc;
+
 use tamarack_sparse::{Pattern, Permutation, Runs};
 
 use crate::amalgamate::{Merged, child_lists, trapezoid};
+use crate::analyzed::Analyzed;
 use crate::assembly::Assembly;
 use crate::counts::column_counts;
 use crate::entries::EntryMap;
@@ -23,7 +26,7 @@ const LARGE: usize = 1 << 14;
 /// An analysis half done: the sizes of all fronts are known, their structures are not. What several
 /// orderings of a pattern will cost can be compared by their drafts; one is then finished.
 pub struct SymbolicDraft<'a> {
-    pattern: &'a Pattern,
+    pattern: &'a Arc<Pattern>,
     nodes: Nodes<'a>,
     lower: LowerRows,
     /// Counts of L and A; those of what is stored are left at zero.
@@ -38,7 +41,7 @@ impl<'a> SymbolicDraft<'a> {
     /// # Errors
     /// [`SymbolicError::OrderingLength`] if `ordering` is not for a matrix of this order.
     pub fn new(
-        pattern: &'a Pattern,
+        pattern: &'a Arc<Pattern>,
         ordering: &'a Permutation,
         options: &SymbolicOptions,
     ) -> Result<Self, SymbolicError> {
@@ -50,7 +53,7 @@ impl<'a> SymbolicDraft<'a> {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_runs(
-        pattern: &'a Pattern,
+        pattern: &'a Arc<Pattern>,
         runs: Option<&Runs>,
         ordering: &'a Permutation,
         options: &SymbolicOptions,
@@ -114,15 +117,12 @@ impl<'a> SymbolicDraft<'a> {
         let n = pattern.n();
         let children = child_lists(&assembly.parent);
         let wrong_length = |_| SymbolicError::OrderingLength { ordering: n, n };
-        let (structure, (permutation, fingerprint)) = both(
+        let (structure, permutation) = both(
             n > LARGE,
             || Structure::new(pattern, &nodes, &lower, &assembly, &children),
             || {
-                let permutation = || {
-                    let order = eliminated(&nodes, &assembly.rank_at);
-                    Permutation::from_elimination_order(&order)
-                };
-                both(n > LARGE, permutation, || pattern.fingerprint())
+                let order = eliminated(&nodes, &assembly.rank_at);
+                Permutation::from_elimination_order(&order)
             },
         );
         let permutation = permutation.map_err(wrong_length)?;
@@ -152,7 +152,7 @@ impl<'a> SymbolicDraft<'a> {
                 ..structure.entries
             },
             stats,
-            fingerprint,
+            analyzed: Analyzed::Pattern(pattern.clone()),
         })
     }
 }
@@ -167,7 +167,7 @@ impl SymbolicFactor {
     /// # Errors
     /// [`SymbolicError::OrderingLength`] if `ordering` is not for a matrix of this order.
     pub fn analyze(
-        pattern: &Pattern,
+        pattern: &Arc<Pattern>,
         ordering: &Permutation,
         options: &SymbolicOptions,
     ) -> Result<Self, SymbolicError> {

@@ -1,10 +1,12 @@
 //! The symbolic factor: supernodes, their structures, the assembly tree, the entry map.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tamarack_sparse::Permutation;
+use tamarack_sparse::{Pattern, Permutation};
 
+use crate::analyzed::Analyzed;
 use crate::entries::{EntryMap, NodeEntries};
 use crate::saved::Unchecked;
 
@@ -39,8 +41,8 @@ pub struct SymbolicFactor {
     pub(crate) entries: EntryMap,
     /// Counts.
     pub(crate) stats: Stats,
-    /// Hash of the pattern that was analyzed.
-    pub(crate) fingerprint: u64,
+    /// The pattern that was analyzed.
+    pub(crate) analyzed: Analyzed,
 }
 
 /// Exact counts of a symbolic factor.
@@ -77,10 +79,10 @@ impl SymbolicFactor {
         &self.stats
     }
 
-    /// Hash of the pattern that was analyzed, as [`Pattern::fingerprint`](tamarack_sparse::Pattern::fingerprint)
-    /// computes it: values belong to this analysis if their pattern has the same.
-    pub fn pattern_fingerprint(&self) -> u64 {
-        self.fingerprint
+    /// Whether values of a pattern belong to this analysis: whether it is the one that was analyzed, or has the
+    /// same [`fingerprint`](Pattern::fingerprint) where the analysis was saved.
+    pub fn is_of(&self, pattern: &Arc<Pattern>) -> bool {
+        self.analyzed.is(pattern)
     }
 
     /// Entries of the lower triangle of A, and so of the values that belong to this analysis.

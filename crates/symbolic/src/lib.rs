@@ -14,6 +14,7 @@
 mod aggregates;
 mod amalgamate;
 mod analyze;
+mod analyzed;
 mod assembly;
 mod counts;
 mod entries;

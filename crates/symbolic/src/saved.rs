@@ -9,6 +9,7 @@ use tamarack_sparse::{Pattern, Permutation};
 
 use crate::amalgamate::child_lists;
 use crate::analyze::stored;
+use crate::analyzed::Analyzed;
 use crate::entries::EntryMap;
 use crate::factor::NONE;
 use crate::structure::owners;
@@ -30,7 +31,7 @@ pub(crate) struct Unchecked {
     relative: Vec<u32>,
     entries: EntryMap,
     stats: Stats,
-    fingerprint: u64,
+    analyzed: Analyzed,
 }
 
 impl SymbolicFactor {
@@ -93,7 +94,7 @@ impl TryFrom<Unchecked> for SymbolicFactor {
             relative: u.relative,
             entries: u.entries,
             stats: u.stats,
-            fingerprint: u.fingerprint,
+            analyzed: u.analyzed,
         };
         factor.check_lengths()?;
         let owner = owners(&factor.super_ptr);

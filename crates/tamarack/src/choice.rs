@@ -8,6 +8,7 @@
 //! taken is analyzed to the end. Which one that is depends on the pattern and the options, not on the clock and not on
 //! the number of threads: another order would give other bits.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -38,7 +39,7 @@ pub(crate) struct Chosen {
 
 impl Chosen {
     /// Orders `pattern` by one or by several methods and analyzes what came out best.
-    pub(crate) fn new(pattern: &Pattern, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn new(pattern: &Arc<Pattern>, options: &Options) -> Result<Self, Error> {
         let mut search = Search {
             pattern,
             options,
@@ -66,7 +67,7 @@ impl Chosen {
 
 /// A search for an ordering.
 struct Search<'a> {
-    pattern: &'a Pattern,
+    pattern: &'a Arc<Pattern>,
     options: &'a Options,
     start: Instant,
     /// Spent in orderings, of the time since `start`.

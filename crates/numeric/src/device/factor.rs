@@ -459,8 +459,8 @@ fn entries_of<T: DeviceValue>(
 }
 
 /// An error for another pattern than the one that was analyzed.
-fn same_pattern(symbolic: &SymbolicFactor, pattern: &Pattern) -> Result<(), FactorError> {
-    if symbolic.pattern_fingerprint() == pattern.fingerprint() {
+fn same_pattern(symbolic: &SymbolicFactor, pattern: &Arc<Pattern>) -> Result<(), FactorError> {
+    if symbolic.is_of(pattern) {
         return Ok(());
     }
     Err(other_pattern(symbolic, pattern))

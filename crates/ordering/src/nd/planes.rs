@@ -180,7 +180,7 @@ mod tests {
         Coordinates::from_points(&points, unknowns).unwrap()
     }
 
-    fn flops(p: &Pattern, order: &Permutation) -> f64 {
+    fn flops(p: &Arc<Pattern>, order: &Permutation) -> f64 {
         let options = SymbolicOptions { amalgamation: None };
         let factor = SymbolicFactor::analyze(p, order, &options).unwrap();
         factor.stats().flops as f64

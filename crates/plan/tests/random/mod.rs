@@ -36,7 +36,7 @@ pub fn random_symbolic(seed: u64) -> Arc<SymbolicFactor> {
         row_idx.extend(rows);
         col_ptr.push(row_idx.len() as u64);
     }
-    let pattern = Pattern::lower(n, &col_ptr, &row_idx).unwrap();
+    let pattern = Arc::new(Pattern::lower(n, &col_ptr, &row_idx).unwrap());
     let order = Permutation::identity(n);
     Arc::new(SymbolicFactor::analyze(&pattern, &order, &SymbolicOptions::default()).unwrap())
 }

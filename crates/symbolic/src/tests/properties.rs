@@ -1,5 +1,7 @@
 //! Structures, counts, supernodes and the entry map equal naive elimination.
 
+use std::sync::Arc;
+
 use std::collections::BTreeSet;
 
 use tamarack_sparse::{ElimIdx, Pattern, UserIdx};
@@ -173,7 +175,7 @@ fn small_matrices_by_hand() {
 
 #[test]
 fn threads_do_not_change_the_result() {
-    let analyze = |a: &Pattern, order: &tamarack_sparse::Permutation, threads: usize| {
+    let analyze = |a: &Arc<Pattern>, order: &tamarack_sparse::Permutation, threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         let options = SymbolicOptions::default();
         let work = || SymbolicFactor::analyze(a, order, &options).unwrap();
@@ -186,7 +188,7 @@ fn threads_do_not_change_the_result() {
     let plane = grid(210, 190);
     let cases = [
         (plane, dissected(210, 190)),
-        (solid.pattern().as_ref().clone(), natural),
+        (solid.pattern().clone(), natural),
     ];
     for (a, order) in cases {
         let alone = analyze(&a, &order, 1);

@@ -1,5 +1,7 @@
 //! Small random patterns and orders, from a seed.
 
+use std::sync::Arc;
+
 use tamarack_sparse::{Pattern, Permutation};
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -23,7 +25,7 @@ impl Random {
     }
 
     /// A pattern of some kind: empty, sparse, dense, banded, with several parts, cliques, a star.
-    pub fn pattern(&mut self, max_order: usize) -> Pattern {
+    pub fn pattern(&mut self, max_order: usize) -> Arc<Pattern> {
         let n = self.below(max_order + 1);
         let mut edges = Vec::new();
         if n > 1 {
@@ -58,7 +60,7 @@ impl Random {
 }
 
 /// The pattern of order `n` with these entries, on either side of the diagonal.
-pub(super) fn pattern(n: usize, edges: &[(u32, u32)]) -> Pattern {
+pub(super) fn pattern(n: usize, edges: &[(u32, u32)]) -> Arc<Pattern> {
     let mut columns = vec![std::collections::BTreeSet::new(); n];
     for (j, column) in columns.iter_mut().enumerate() {
         column.insert(j as u32);
@@ -72,11 +74,11 @@ pub(super) fn pattern(n: usize, edges: &[(u32, u32)]) -> Pattern {
         rows.extend(column);
         ptr.push(rows.len() as u64);
     }
-    Pattern::lower(n, &ptr, &rows).unwrap()
+    Pattern::lower(n, &ptr, &rows).unwrap().into()
 }
 
 /// Five-point grid of `w × h`.
-pub(super) fn grid(w: u32, h: u32) -> Pattern {
+pub(super) fn grid(w: u32, h: u32) -> Arc<Pattern> {
     let mut edges = Vec::new();
     for y in 0..h {
         for x in 0..w {
@@ -94,7 +96,7 @@ pub(super) fn grid(w: u32, h: u32) -> Pattern {
 
 /// A random pattern with one to three unknowns a node, in some cases up to 20, a few entries left out, and a random order that
 /// mostly keeps the unknowns of a node together.
-pub(crate) fn blocks(random: &mut Random, max_nodes: usize) -> (Pattern, Permutation) {
+pub(crate) fn blocks(random: &mut Random, max_nodes: usize) -> (Arc<Pattern>, Permutation) {
     let base = random.pattern(max_nodes);
     let mut first = vec![0u32];
     let most = if random.below(10) == 0 { 20 } else { 3 };
