@@ -4,9 +4,13 @@ use rayon::prelude::*;
 
 use crate::memory::zeroed;
 
+/// Fewer numbers are copied by the caller.
+const WORTH_THREADS: usize = 1 << 16;
+
 /// The parts one after the other, copied at the same time by the threads of the caller's pool.
 pub fn concatenated<L: AsRef<[u32]> + Sync>(parts: &[L]) -> Vec<u32> {
-    let mut whole = zeroed(parts.iter().map(|part| part.as_ref().len()).sum());
+    let len = parts.iter().map(|part| part.as_ref().len()).sum();
+    let mut whole = zeroed(len);
     let mut rest = &mut whole[..];
     let mut places = Vec::with_capacity(parts.len());
     for part in parts {
@@ -14,7 +18,12 @@ pub fn concatenated<L: AsRef<[u32]> + Sync>(parts: &[L]) -> Vec<u32> {
         places.push(place);
         rest = after;
     }
-    let pairs = places.into_par_iter().zip(parts);
-    pairs.for_each(|(place, part)| place.copy_from_slice(part.as_ref()));
+    let copy = |(place, part): (&mut [u32], &L)| place.copy_from_slice(part.as_ref());
+    // Small analyses start no threads.
+    if len <= WORTH_THREADS {
+        places.into_iter().zip(parts).for_each(copy);
+    } else {
+        places.into_par_iter().zip(parts).for_each(copy);
+    }
     whole
 }

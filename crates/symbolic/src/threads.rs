@@ -80,9 +80,11 @@ where
     T: Copy + Default + Add<Output = T> + Sum + Send + Sync,
 {
     const BLOCK: usize = if cfg!(test) { 8 } else { 1 << 16 };
-    let block = match rayon::current_num_threads() {
+    let block = match numbers.len() {
+        // To ask for the number of threads starts them.
+        len @ ..BLOCK => len.max(1),
         // What comes before a block is summed first: the only one needs that not.
-        1 => numbers.len().max(1),
+        len if rayon::current_num_threads() == 1 => len,
         _ => BLOCK,
     };
     let blocks = chunks(numbers.len(), block);
