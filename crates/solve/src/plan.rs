@@ -6,8 +6,6 @@
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use rayon::prelude::*;
-use tamarack_sparse::concatenated;
 use tamarack_symbolic::SymbolicFactor;
 
 /// Subtrees are cut until each holds at most this share of the factor.
@@ -15,12 +13,6 @@ const SHARE: u64 = 48;
 
 /// Factors with fewer entries are walked as one: their solve takes less than waking a thread.
 const SMALL: u64 = 1 << 15;
-
-/// Fewer rows are planned by the caller alone: two threads would take longer, in memory of their own.
-const WORTH_THREADS: usize = if cfg!(test) { 8 } else { 1 << 22 };
-
-/// Groups of subtrees for each thread: each needs an array as long as the matrix.
-const GROUPS_PER_THREAD: usize = 2;
 
 /// A subtree that is walked by one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,23 +43,46 @@ pub struct Substitution {
 }
 
 impl Substitution {
-    /// Plans the solves; time linear in the supernodes and the rows outside their subtrees, which are
-    /// shared out among the threads of the pool that the caller is in, if they are many.
+    /// Plans the solves; time linear in the supernodes and the rows outside their subtrees.
     pub fn new(symbolic: &SymbolicFactor) -> Self {
         let (roots, first, top) = cut(symbolic);
+        let count = symbolic.supernodes();
         let mut trees = Vec::with_capacity(roots.len());
+        let mut root_of = vec![u32::MAX; count];
         let mut accumulator_rows = 0;
-        for root in roots {
+        for &root in &roots {
+            let first = first[root as usize];
+            root_of[first as usize..=root as usize].fill(root);
             trees.push(Tree {
-                first: first[root as usize],
+                first,
                 root,
                 outer: accumulator_rows,
             });
             accumulator_rows += symbolic.nupd(root as usize);
         }
-        let (outer_ptr, outer_rows) = outer_lists(symbolic, &trees);
+        let mut outer_ptr = Vec::with_capacity(count + 1);
+        let mut outer_rows = Vec::new();
+        // Where each row stands among those of the root that was looked at last.
+        let mut place = vec![0; symbolic.n()];
+        let mut placed = u32::MAX;
+        for (s, &root) in root_of.iter().enumerate() {
+            outer_ptr.push(outer_rows.len() as u64);
+            if root == u32::MAX {
+                continue;
+            }
+            if placed != root {
+                placed = root;
+                for (&row, position) in symbolic.rows(root as usize).iter().zip(0..) {
+                    place[row as usize] = position;
+                }
+            }
+            let end = symbolic.columns(root as usize).end;
+            locate_outer(symbolic.rows(s), end, &place, &mut outer_rows);
+        }
+        outer_ptr.push(outer_rows.len() as u64);
         let order = |s| symbolic.npiv(s) + symbolic.nupd(s);
-        let largest_front = (0..symbolic.supernodes()).map(order).max().unwrap_or(0);
+        let largest_front = (0..count).map(order).max().unwrap_or(0);
+        let n = symbolic.n();
         Self {
             trees,
             top,
@@ -75,7 +90,7 @@ impl Substitution {
             outer_rows,
             accumulator_rows,
             largest_front,
-            n: symbolic.n(),
+            n,
         }
     }
 
@@ -97,72 +112,10 @@ impl Substitution {
     }
 }
 
-/// For every supernode the positions of its rows outside its subtree among those of the subtree's root: offsets, length
-/// supernodes + 1, and positions.
-fn outer_lists(symbolic: &SymbolicFactor, trees: &[Tree]) -> (Vec<u64>, Vec<u32>) {
-    let groups = match symbolic.all_rows().len() {
-        ..WORTH_THREADS => 1,
-        _ => match rayon::current_num_threads() {
-            1 => 1,
-            threads => GROUPS_PER_THREAD * threads,
-        },
-    };
-    let trees: Vec<&[Tree]> = trees.chunks(trees.len().div_ceil(groups).max(1)).collect();
-    // Their numbers first, each where its end will be.
-    let mut ptr = vec![0u64; symbolic.supernodes() + 1];
-    let span = |trees: &&[Tree]| trees[0].first as usize..trees[trees.len() - 1].root as usize + 1;
-    let counts = slices(&mut ptr[1..], trees.iter().map(span));
-    let tasks: Vec<(&[Tree], &mut [u64])> = trees.iter().copied().zip(counts).collect();
-    let locate = |(trees, counts)| locate_outer(symbolic, trees, counts);
-    let mut rows: Vec<Vec<u32>> = match tasks.len() {
-        ..2 => tasks.into_iter().map(locate).collect(),
-        _ => tasks.into_par_iter().with_max_len(1).map(locate).collect(),
-    };
-    let mut sum = 0;
-    for end in &mut ptr {
-        sum += *end;
-        *end = sum;
-    }
-    let rows = match &mut rows[..] {
-        [only] => std::mem::take(only),
-        several => concatenated(several),
-    };
-    (ptr, rows)
-}
-
-/// Counts and positions for all supernodes from the first of some trees to the last.
-fn locate_outer(symbolic: &SymbolicFactor, trees: &[Tree], counts: &mut [u64]) -> Vec<u32> {
-    // It grows: in memory that is free already, where the whole would be new.
-    let mut outer = Vec::new();
-    // Where each row stands among those of the root that is looked at.
-    let mut place = vec![0; symbolic.n()];
-    let base = trees[0].first;
-    for tree in trees {
-        for (&row, position) in symbolic.rows(tree.root as usize).iter().zip(0..) {
-            place[row as usize] = position;
-        }
-        let end = symbolic.columns(tree.root as usize).end;
-        for s in tree.first..=tree.root {
-            let rows = symbolic.rows(s as usize);
-            let inside = rows.partition_point(|&r| (r as usize) < end);
-            outer.extend(rows[inside..].iter().map(|&row| place[row as usize]));
-            counts[(s - base) as usize] = (rows.len() - inside) as u64;
-        }
-    }
-    outer
-}
-
-/// The parts of `data` in increasing, disjoint ranges.
-fn slices<T>(mut data: &mut [T], ranges: impl Iterator<Item = Range<usize>>) -> Vec<&mut [T]> {
-    let mut begin = 0;
-    ranges
-        .map(|range| {
-            let (_, rest) = std::mem::take(&mut data).split_at_mut(range.start - begin);
-            let (part, rest) = rest.split_at_mut(range.len());
-            (begin, data) = (range.end, rest);
-            part
-        })
-        .collect()
+/// Appends where the rows of `s` beyond column `end` stand among those of its subtree's root, by `place`.
+fn locate_outer(rows: &[u32], end: usize, place: &[u32], outer: &mut Vec<u32>) {
+    let inside = rows.partition_point(|&r| (r as usize) < end);
+    outer.extend(rows[inside..].iter().map(|&row| place[row as usize]));
 }
 
 /// Roots of the subtrees in elimination order, first supernodes of all subtrees, and the top.
@@ -199,47 +152,4 @@ fn cut(symbolic: &SymbolicFactor) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     roots.sort_unstable();
     top.sort_unstable();
     (roots, symbolic.subtree_first(), top)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tamarack_ordering::{Method, NdOptions, Workspace, order};
-    use tamarack_sparse::models::Model;
-    use tamarack_symbolic::SymbolicOptions;
-
-    #[test]
-    fn rows_outside_subtrees_are_found_among_their_roots_by_any_number_of_threads() {
-        for model in ["p3d7_5", "el3d_8", "p2d5_200"] {
-            let a = model.parse::<Model>().unwrap().generate::<f64>().unwrap();
-            let method = Method::NestedDissection(NdOptions::default());
-            let order = order(a.pattern(), &method, &mut Workspace::new()).unwrap();
-            let options = SymbolicOptions::default();
-            let symbolic = SymbolicFactor::analyze(a.pattern(), &order, &options).unwrap();
-            let plan = Substitution::new(&symbolic);
-            for threads in [1, 3] {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-                let again = pool
-                    .build()
-                    .unwrap()
-                    .install(|| Substitution::new(&symbolic));
-                assert!(plan == again, "{model}, {threads} threads");
-            }
-            let mut listed = 0;
-            for tree in &plan.trees {
-                let root = tree.root as usize;
-                let end = symbolic.columns(root).end as u32;
-                for s in tree.first as usize..=root {
-                    let rows = symbolic.rows(s).iter().copied();
-                    let outer = plan
-                        .outer(s)
-                        .iter()
-                        .map(|&at| symbolic.rows(root)[at as usize]);
-                    assert!(rows.filter(|&row| row >= end).eq(outer), "{model}, {s}");
-                    listed += plan.outer(s).len();
-                }
-            }
-            assert_eq!(listed, plan.outer_rows.len());
-        }
-    }
 }
