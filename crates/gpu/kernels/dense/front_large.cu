@@ -72,7 +72,7 @@ __device__ __forceinline__ void front_task_by_warpgroups(f32 *arena, const Front
         take_registers<88>();
         Sums acc; // the negative of what remains
         multiply(acc, stage, t.inner, [&] { t.begin(acc); });
-        t.finish(acc, arena, (f32 *)dynamic, progress, status); // its barriers are of those who have not ended
+        t.finish(acc, arena, (f32 *)dynamic, progress, status); // its barriers are of those who multiply
     }
 }
 
