@@ -213,8 +213,8 @@ impl Pattern {
         &self.row_idx[self.range(j)]
     }
 
-    /// Whether column `j` has the same rows as the one before it, from `j` on: unless other columns tell them apart, the two
-    /// unknowns are twins.
+    /// Whether column `j < n` has the same rows as the one before it, from `j` on: unless other columns tell them apart, the two
+    /// unknowns are twins. Columns count from 0, the first has none before it.
     pub fn continues(&self, j: usize) -> bool {
         let Some(before) = j.checked_sub(1).map(|before| self.rows(before)) else {
             return false;
