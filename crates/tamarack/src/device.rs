@@ -90,9 +90,9 @@ pub(crate) const WORTH_DISSECTING: u64 = 200_000;
 
 /// What two waves may cost of predicted time. They take 6 to 9 % less memory than one (predicted on an H100: `p3d7_100` 5.53 GB
 /// instead of 5.93, `el3d_40` 2.58 instead of 2.80, `el3d_60` 12.6 instead of 13.7); four save little more, and their many stages
-/// made a solve of `p3d7_100` half as long again. `el3d_40` is predicted to take 1.06 times as long with two, takes 1.03 (27.9 and 27.0 ms, on two
+/// made a solve of `p3d7_100` half as long again. `el3d_40` is predicted to take 1.07 times as long with two, takes 1.03 (27.9 and 27.0 ms, on two
 /// cards), and 2.61 GB instead of 2.83, where cuDSS takes 2.80.
-const WAVES_COST: f64 = 1.08;
+const WAVES_COST: f64 = 1.10;
 
 /// A device that is being opened, and its programs loaded, while the host does something else.
 pub(crate) struct Opening {
