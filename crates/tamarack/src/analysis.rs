@@ -474,8 +474,6 @@ fn with_threads<T: Send>(
                 Err(_) => work(),
             }
         }
-        // From outside of the pool each step would wake its threads, and sleep meanwhile.
-        _ if pattern.nnz_lower() >= WORTH_THREADS => rayon::scope(|_| work()),
         _ => work(),
     }
 }
