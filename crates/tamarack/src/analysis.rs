@@ -458,23 +458,25 @@ fn wants_memory(options: &Options) -> bool {
     !matches!(options.device, Device::Gpu(_))
 }
 
-/// Runs `work` on as many threads as the options say.
+/// Runs `work` on as many threads as the options say, by one of them: a caller from outside would sleep at each step until the
+/// threads are woken, and they until it is.
 fn with_threads<T: Send>(
     pattern: &Pattern,
     options: &Options,
     work: impl FnOnce() -> T + Send,
 ) -> T {
+    if pattern.nnz_lower() < WORTH_THREADS {
+        return work();
+    }
     match options.threads {
-        Some(threads)
-            if pattern.nnz_lower() >= WORTH_THREADS && threads != rayon::current_num_threads() =>
-        {
+        Some(threads) if threads != rayon::current_num_threads() => {
             match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
                 Ok(pool) => pool.install(work),
                 // Where no threads can be started, those there are do.
                 Err(_) => work(),
             }
         }
-        _ => work(),
+        _ => rayon::scope(|_| work()),
     }
 }
 
