@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
+use crate::memory::zeroed;
 use crate::{Pattern, concatenated};
 
 /// Columns that one thread takes at a time.
@@ -49,35 +50,49 @@ impl Runs {
         for (r, &v) in (0..).zip(&first) {
             run_of[v as usize] = r;
         }
-        // All of a run are rows of a column, or none: its first one stands for it.
-        let parts = first.par_chunks(CHUNK).map(|columns| {
-            let (mut rows, mut places) = (Vec::new(), Vec::new());
-            let mut ends = Vec::with_capacity(columns.len());
-            for &v in columns {
-                for (place, &i) in (0..).zip(pattern.rows(v as usize)) {
-                    if is_first(i as usize) {
-                        rows.push(run_of[i as usize]);
-                        places.push(place);
-                    }
-                }
-                ends.push(rows.len() as u64);
-            }
-            (rows, places, ends)
-        });
-        let parts: Vec<(Vec<u32>, Vec<u32>, Vec<u64>)> = parts.collect();
+        // All of a run are rows of a column, or none: its first one stands for it. They are counted before they are written: lists
+        // that grow would be copied, and memory that is touched for the first time costs more than the count.
+        let count = |&v: &u32| {
+            let rows = pattern.rows(v as usize).iter();
+            rows.map(|&i| usize::from(is_first(i as usize))).sum()
+        };
+        let lens = first.par_iter().with_min_len(CHUNK).map(count);
+        let lens: Vec<usize> = lens.collect();
         let mut col_ptr = Vec::with_capacity(first.len() + 1);
         col_ptr.push(0);
-        let mut before = 0;
-        for (rows, _, ends) in &parts {
-            col_ptr.extend(ends.iter().map(|end| before + end));
-            before += rows.len() as u64;
+        col_ptr.extend(lens.iter().scan(0, |end, &len| {
+            *end += len as u64;
+            Some(*end)
+        }));
+        let entries = lens.iter().sum();
+        let (mut rows, mut places) = (zeroed(entries), zeroed(entries));
+        let (mut rest_rows, mut rest_places) = (&mut rows[..], &mut places[..]);
+        let mut parts = Vec::with_capacity(first.len().div_ceil(CHUNK));
+        for (columns, lens) in first.chunks(CHUNK).zip(lens.chunks(CHUNK)) {
+            let len = lens.iter().sum();
+            let own_rows = split_off(&mut rest_rows, len);
+            parts.push((columns, own_rows, split_off(&mut rest_places, len)));
         }
+        let write = |(columns, rows, places): (&[u32], &mut [u32], &mut [u32])| {
+            let mut at = 0;
+            for &v in columns {
+                for (place, &i) in (0..).zip(pattern.rows(v as usize)) {
+                    if at == rows.len() {
+                        break; // others of the last run
+                    }
+                    // Written in any case, kept if it is a first one: no branch to guess.
+                    (rows[at], places[at]) = (run_of[i as usize], place);
+                    at += usize::from(is_first(i as usize));
+                }
+            }
+        };
+        parts.into_par_iter().for_each(write);
         first.push(n as u32);
         Some(Self {
             first,
             col_ptr,
-            rows: concatenated(&parts.iter().map(|part| &part.0).collect::<Vec<_>>()),
-            places: concatenated(&parts.iter().map(|part| &part.1).collect::<Vec<_>>()),
+            rows,
+            places,
         })
     }
 
@@ -111,6 +126,13 @@ impl Runs {
     pub fn places(&self) -> &[u32] {
         &self.places
     }
+}
+
+/// The first `len` of a list, which are no longer part of it.
+fn split_off<'a>(list: &mut &'a mut [u32], len: usize) -> &'a mut [u32] {
+    let (own, rest) = std::mem::take(list).split_at_mut(len);
+    *list = rest;
+    own
 }
 
 fn is_worth(runs: usize, n: usize) -> bool {
