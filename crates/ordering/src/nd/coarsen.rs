@@ -259,22 +259,21 @@ impl Contraction<'_> {
     fn write_in_blocks(&self, coarse: &mut Weighted) {
         let count = self.first.len();
         let block = count.div_ceil(BLOCKS).max(1);
-        let spaces: Mutex<Vec<(Vec<u32>, Weighted)>> = Mutex::default();
-        let lock = || spaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let slots: Mutex<Vec<Vec<u32>>> = Mutex::default();
+        let lock = || slots.lock().unwrap_or_else(PoisonError::into_inner);
         let parts: Vec<Weighted> = (0..count.div_ceil(block))
             .into_par_iter()
             .map(|k| {
-                let (mut slot, mut part) = lock().pop().unwrap_or_default();
+                let mut slot = lock().pop().unwrap_or_default();
+                let mut part = Weighted::default();
                 part.clear();
                 let range = k * block..count.min((k + 1) * block);
                 self.write(range, &mut slot, &mut part);
-                // A copy is as long as the lists are.
-                let exact = part.clone();
-                lock().push((slot, part));
-                exact
+                lock().push(slot);
+                part
             })
             .collect();
-        drop(spaces);
+        drop(slots);
         coarse.append(parts);
     }
 
