@@ -148,9 +148,7 @@ impl Merging<'_> {
                     queue.push((gain, c as u32, together));
                 }
             }
-            if queue.len() > 1 {
-                queue.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            }
+            sort_by_gain(&mut queue);
             for (k, &(_, c, first)) in queue.iter().enumerate() {
                 let child = &mut nodes[c as usize - base];
                 let sizes = ((child.npiv, forest.nupd[c as usize]), (this.npiv, up));
@@ -169,6 +167,19 @@ impl Merging<'_> {
             }
             nodes[p - base] = this;
         }
+    }
+}
+
+/// Sorts candidates, the last child first so far, by decreasing gain; equal ones by child.
+fn sort_by_gain(queue: &mut [(f64, u32, f64)]) {
+    /// From so many on children of one size, who gain the same, are so many that a stable sort, which has only the gains to tell
+    /// apart, is faster: 22,000 below one front of `ba_ladybug16` in 0.1 ms instead of 0.3.
+    const MANY: usize = 256;
+    if queue.len() < MANY {
+        queue.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    } else {
+        queue.reverse();
+        queue.sort_by(|a, b| b.0.total_cmp(&a.0));
     }
 }
 

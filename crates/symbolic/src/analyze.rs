@@ -134,7 +134,10 @@ impl<'a> SymbolicDraft<'a> {
             rows: structure.rows,
             relative: structure.relative,
         }
-        .with_sums(children);
+        .with_sums(children, |column| {
+            let rank = assembly.rank_at[column as usize];
+            nodes.weight(rank as usize)
+        });
         let kept = stored(&fronts.super_ptr, &fronts.row_ptr);
         stats.nnz_l_stored = kept.nnz_l_stored;
         stats.flops_stored = kept.flops_stored;

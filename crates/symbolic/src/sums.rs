@@ -24,7 +24,7 @@ const FEWEST: usize = 16;
 const MANY: usize = 2 * FEWEST;
 
 /// Positions that a sum's rows may spread over, for each of them, to be read off rather than sorted.
-const DENSE: usize = 8;
+const DENSE: u32 = 8;
 
 /// Entries of the members' update matrices for each entry of their sum.
 const GAIN: u128 = 4;
@@ -101,15 +101,22 @@ struct Grouping {
     /// The last group that was found to have each position of a front, and where among the sum's rows it is.
     seen: Vec<u32>,
     rank: Vec<u32>,
-    /// Positions of the present group's rows, as they were found; one longer than the largest front.
-    rows: Vec<u32>,
+    /// Rows of the node that begins at each position of the front above: they are in a front together or not at all.
+    width: Vec<u32>,
+    /// Positions at which the nodes of the present group begin, as they were found; one longer than the largest front.
+    begins: Vec<u32>,
     /// Number of the group that is looked at.
     group: u32,
 }
 
 impl Fronts {
-    /// Groups siblings, given the lists of children, until no group is left to make; with the lists of children of what results.
-    pub fn with_sums(self, (ptr, children): Children) -> (Self, Children) {
+    /// Groups siblings, given the lists of children and the rows of the node that begins with a column, until no group is
+    /// left to make; with the lists of children of what results.
+    pub fn with_sums(
+        self,
+        (ptr, children): Children,
+        width: impl Fn(u32) -> u32,
+    ) -> (Self, Children) {
         let siblings = |p: usize| &children[ptr[p] as usize..ptr[p + 1] as usize];
         let fronts = 0..self.parent.len();
         let order = |&p: &usize| self.pivots(p as u32) as usize + self.rows_of(p as u32).len();
@@ -123,10 +130,12 @@ impl Fronts {
             sums: Vec::new(),
             seen: vec![0; largest],
             rank: vec![0; largest],
-            rows: vec![0; largest + 1],
+            width: vec![0; largest],
+            begins: vec![0; largest + 1],
             group: 0,
         };
         for p in many {
+            grouping.find_widths(p as u32, &width);
             let mut list: Vec<Member> = siblings(p).iter().map(|&c| Member::Front(c)).collect();
             while list.len() >= MANY
                 && let Some(fewer) = grouping.group(p as u32, &list)
@@ -167,10 +176,21 @@ impl Fronts {
 }
 
 impl Grouping {
+    /// Finds the nodes of a front, given the rows of the one that begins with a column.
+    fn find_widths(&mut self, above: u32, width: impl Fn(u32) -> u32) {
+        let order = self.fronts.pivots(above) as usize + self.fronts.rows_of(above).len();
+        let mut at = 0;
+        while at < order {
+            let own = width(self.fronts.row_at(above, at as u32)).max(1);
+            self.width[at] = own;
+            at += own as usize;
+        }
+    }
+
     /// Groups the members of a front: sums and those that are left over, in their order. None if there is no group.
     fn group(&mut self, above: u32, list: &[Member]) -> Option<Vec<Member>> {
         let mut made = Vec::new();
-        let (mut from, mut count, mut entries) = (0, 0, 0);
+        let (mut from, mut found, mut entries) = (0, Found::default(), 0);
         self.group += 1;
         for (k, &member) in list.iter().enumerate() {
             let positions = match member {
@@ -178,16 +198,17 @@ impl Grouping {
                 Member::Sum(g) => &self.sums[g as usize].rows[..],
             };
             entries += update_entries(positions.len() as u32);
-            count = note(positions, self.group, &mut self.seen, &mut self.rows, count);
-            let full = entries >= LEAST_ENTRIES.max(GAIN * update_entries(count as u32));
+            let (seen, begins) = (&mut self.seen, &mut self.begins);
+            found = found.with(positions, self.group, &self.width, seen, begins);
+            let full = entries >= LEAST_ENTRIES.max(GAIN * update_entries(found.rows));
             if full && k + 1 - from >= FEWEST {
                 // All of them in one group: the front itself is their sum.
                 if from == 0 && k + 1 == list.len() {
                     return None;
                 }
-                let rows = self.sorted(&self.rows[..count]);
+                let rows = self.sorted(found);
                 made.push(self.close(above, &list[from..=k], rows));
-                (from, count, entries) = (k + 1, 0, 0);
+                (from, found, entries) = (k + 1, Found::default(), 0);
                 self.group += 1;
             }
         }
@@ -199,18 +220,29 @@ impl Grouping {
     }
 
     /// The rows of the present group, increasing. They mostly are runs of neighbors.
-    fn sorted(&self, rows: &[u32]) -> Vec<u32> {
-        let (Some(&least), Some(&most)) = (rows.iter().min(), rows.iter().max()) else {
+    fn sorted(&self, found: Found) -> Vec<u32> {
+        let begins = &self.begins[..found.nodes];
+        let (Some(&least), Some(&most)) = (begins.iter().min(), begins.iter().max()) else {
             return Vec::new();
         };
-        if (most - least) as usize > DENSE * rows.len() {
-            let mut rows = rows.to_vec();
-            rows.sort_unstable();
+        let mut rows = Vec::with_capacity(found.rows as usize);
+        if most - least > DENSE.saturating_mul(found.rows) {
+            let mut begins = begins.to_vec();
+            begins.sort_unstable();
+            for at in begins {
+                rows.extend(at..at + self.width[at as usize]);
+            }
             return rows;
         }
-        let mut sorted = Vec::with_capacity(rows.len());
-        sorted.extend((least..=most).filter(|&at| self.seen[at as usize] == self.group));
-        sorted
+        let mut at = least;
+        while at <= most {
+            let next = at + self.width[at as usize];
+            if self.seen[at as usize] == self.group {
+                rows.extend(at..next);
+            }
+            at = next;
+        }
+        rows
     }
 
     /// Makes the sum of some members.
@@ -236,8 +268,14 @@ impl Grouping {
                     &mut sum.relative[..]
                 }
             };
-            for at in relative {
-                *at = self.rank[*at as usize];
+            let mut rest = relative;
+            while let [at, ..] = rest {
+                let (rank, width) = (self.rank[*at as usize], self.width[*at as usize]);
+                let (node, others) = rest.split_at_mut(width as usize);
+                node.iter_mut()
+                    .zip(rank..)
+                    .for_each(|(at, rank)| *at = rank);
+                rest = others;
             }
         }
         self.sums.push(Sum {
@@ -314,20 +352,35 @@ impl Grouping {
     }
 }
 
-/// Writes those of `positions` that the group has not seen yet behind the first `count` of `rows`; how many there are then. What
-/// is new is hard to foresee: it is written in any case, and counted without a branch.
-fn note(
-    positions: &[u32],
-    group: u32,
-    seen: &mut [u32],
-    rows: &mut [u32],
-    mut count: usize,
-) -> usize {
-    for &at in positions {
-        rows[count] = at;
-        count += usize::from(std::mem::replace(&mut seen[at as usize], group) != group);
+/// How much of a front a group has.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    nodes: usize,
+    rows: u32,
+}
+
+impl Found {
+    /// Writes where those nodes of `positions` begin that the group has not seen yet behind the others; how many there are then.
+    /// What is new is hard to foresee: it is written in any case, and counted without a branch.
+    fn with(
+        mut self,
+        positions: &[u32],
+        group: u32,
+        width: &[u32],
+        seen: &mut [u32],
+        begins: &mut [u32],
+    ) -> Self {
+        let mut next = 0;
+        while let Some(&at) = positions.get(next) {
+            begins[self.nodes] = at;
+            let fresh = std::mem::replace(&mut seen[at as usize], group) != group;
+            let width = width[at as usize];
+            self.nodes += usize::from(fresh);
+            self.rows += if fresh { width } else { 0 };
+            next += width as usize;
+        }
+        self
     }
-    count
 }
 
 /// A list with pieces inserted, each before what stood at its position; positions do not decrease. What stood there moves
@@ -377,7 +430,7 @@ mod tests {
         let rows = |s| (0..30).filter(|r| r % 5 != s % 5).collect();
         let fronts = star(2000, 30, rows);
         let lists = child_lists(&fronts.parent);
-        let (fronts, (ptr, children)) = fronts.with_sums(lists);
+        let (fronts, (ptr, children)) = fronts.with_sums(lists, |_| 1);
         let sums =
             (0..fronts.parent.len()).filter(|&s| fronts.super_ptr[s] == fronts.super_ptr[s + 1]);
         assert!(sums.clone().count() > 120, "{}", sums.count());
@@ -403,6 +456,6 @@ mod tests {
     fn siblings_that_do_not_overlap_stay() {
         let fronts = star(64, 128, |s| vec![2 * s, 2 * s + 1]);
         let lists = child_lists(&fronts.parent);
-        assert_eq!(fronts.clone().with_sums(lists).0, fronts);
+        assert_eq!(fronts.clone().with_sums(lists, |_| 1).0, fronts);
     }
 }
