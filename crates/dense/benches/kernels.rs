@@ -339,7 +339,7 @@ fn substitution<T: Real>(bench: &Bench) {
         l.iter_mut().for_each(|x| *x = *x * small);
         (0..npiv).for_each(|j| l[layout.index(j, j)] = T::ONE);
         let isa = Isa::detect();
-        let p = PanelRef::new(&l, npiv, nupd, block, isa);
+        let p = PanelRef::new(&l, layout, isa);
         for nrhs in [1, 4, 16] {
             let stride = rhs_stride::<T>(nrhs, isa);
             let mut w = numbers::<T>((npiv + nupd) * stride);

@@ -235,7 +235,7 @@ pub fn partial_cholesky<T: Real>(
     let isa = ws.isa();
     if is_tiny(npiv, nupd, f.block) {
         // SAFETY: the slices hold the layouts and are borrowed exclusively.
-        return unsafe { eliminate_tiny(f, mode, isa) };
+        return unsafe { eliminate_tiny(f, mode, isa, None) };
     }
     let buf = ws.buffers();
     // SAFETY: as above.

@@ -1,4 +1,5 @@
-//! The one storage layout of factor panels and update matrices.
+//! Storage of factor panels and update matrices: [`BlockColumns`] while a front is worked on, and for
+//! good where it is large; [`Strips`] for the final panels of small fronts.
 
 /// Packed block columns: the lower trapezoid of `rows × cols` (`rows >= cols`), cut into block
 /// columns of `block` columns each (the last may be narrower).
@@ -98,9 +99,216 @@ impl BlockColumns {
     }
 }
 
+/// Columns of a strip: those that substitution takes together.
+pub const STRIP: usize = 8;
+
+/// Order up to which a final panel is kept in strips: one that is in the second-level cache as a whole when it becomes final,
+/// so that writing it anew costs no traffic. The panels of larger fronts are read at the machine's rate as they are.
+const STRIPS_ORDER: usize = 256;
+
+/// Bytes of a column of a tile: a line of the caches, a vector of the largest instruction set.
+pub(crate) const TILE_BYTES: usize = 64;
+
+/// A final panel in the order in which substitution reads it: the lower trapezoid of `rows × cols`, nothing else,
+/// in strips of [`STRIP`] columns (the last may be narrower).
+///
+/// A strip is the triangle of its diagonal block, by columns, then the rows below that in tiles of [`tile`](Self::tile) rows
+/// (the last may be shorter), each column-major. A panel of one strip has one tile: it is read at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strips {
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of columns, at most `rows`.
+    pub cols: usize,
+    /// Rows of a tile.
+    pub tile: usize,
+}
+
+/// One strip of [`Strips`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Strip {
+    /// Its first column.
+    pub first: usize,
+    /// Its columns.
+    pub width: usize,
+    /// Rows below its triangle.
+    pub below: usize,
+    /// Where its triangle begins.
+    pub triangle: usize,
+    /// Where its tiles begin.
+    pub tiles: usize,
+}
+
+impl Strip {
+    /// Numbers in all.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.tiles - self.triangle + self.below * self.width
+    }
+}
+
+impl Strips {
+    /// Layout of the final panel of a front, of numbers of so many bytes.
+    #[inline]
+    pub fn panel(npiv: usize, nupd: usize, value_bytes: usize) -> Self {
+        let one = if npiv <= STRIP { nupd.max(1) } else { 0 };
+        Self {
+            rows: npiv + nupd,
+            cols: npiv,
+            tile: one.max(TILE_BYTES / value_bytes),
+        }
+    }
+
+    /// Whether that is the layout of the final panel of a front.
+    #[inline]
+    pub fn are_for(npiv: usize, nupd: usize) -> bool {
+        npiv <= STRIP || npiv + nupd <= STRIPS_ORDER
+    }
+
+    /// Number of strips.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.cols.div_ceil(STRIP)
+    }
+
+    /// Strip `t`.
+    #[inline(always)]
+    pub(crate) fn strip(&self, t: usize) -> Strip {
+        let first = t * STRIP;
+        let width = STRIP.min(self.cols - first);
+        let triangle = self.before(first);
+        Strip {
+            first,
+            width,
+            below: self.rows - first - width,
+            triangle,
+            tiles: triangle + width * (width + 1) / 2,
+        }
+    }
+
+    /// Numbers of the first `j` columns.
+    #[inline(always)]
+    fn before(&self, j: usize) -> usize {
+        j * self.rows - j * j.saturating_sub(1) / 2
+    }
+
+    /// Where entry `(i, j)` stands, `i >= j`.
+    #[inline]
+    pub fn index(&self, i: usize, j: usize) -> usize {
+        let strip = self.strip(j / STRIP);
+        let (i, j) = (i - strip.first, j - strip.first);
+        let Some(below) = i.checked_sub(strip.width) else {
+            return strip.triangle + packed(strip.width)(i, j);
+        };
+        let top = below / self.tile * self.tile;
+        let height = self.tile.min(strip.below - top);
+        strip.tiles + top * strip.width + j * height + (below - top)
+    }
+
+    /// Numbers in all.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.before(self.cols)
+    }
+
+    /// Whether there are no columns.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.cols == 0
+    }
+}
+
+/// Places of the entries `(i, j)` of a triangle of order `n` that is kept by columns.
+#[inline(always)]
+pub(crate) fn packed(n: usize) -> impl Fn(usize, usize) -> usize + Copy {
+    move |i, j| i + j * n - j * (j + 1) / 2
+}
+
+/// Places of the entries `(i, j)` of a matrix with columns this far from each other.
+#[inline(always)]
+pub(crate) fn by_columns(ld: usize) -> impl Fn(usize, usize) -> usize + Copy {
+    move |i, j| i + j * ld
+}
+
+/// Layout of a final factor panel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PanelLayout {
+    /// Of a small front.
+    Strips(Strips),
+    /// Of a large one.
+    Blocks(BlockColumns),
+}
+
+impl PanelLayout {
+    /// Layout of the final panel of a front with block columns of `block`, of numbers of so many bytes.
+    #[inline]
+    pub fn new(npiv: usize, nupd: usize, block: usize, value_bytes: usize) -> Self {
+        if Strips::are_for(npiv, nupd) {
+            Self::Strips(Strips::panel(npiv, nupd, value_bytes))
+        } else {
+            Self::Blocks(BlockColumns::panel(npiv, nupd, block))
+        }
+    }
+
+    /// Number of rows.
+    #[inline]
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Strips(l) => l.rows,
+            Self::Blocks(l) => l.rows,
+        }
+    }
+
+    /// Number of columns.
+    #[inline]
+    pub fn cols(&self) -> usize {
+        match self {
+            Self::Strips(l) => l.cols,
+            Self::Blocks(l) => l.cols,
+        }
+    }
+
+    /// Where entry `(i, j)` stands, `i >= j`.
+    #[inline]
+    pub fn index(&self, i: usize, j: usize) -> usize {
+        match self {
+            Self::Strips(l) => l.index(i, j),
+            Self::Blocks(l) => l.index(i, j),
+        }
+    }
+
+    /// Numbers in all.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Strips(l) => l.len(),
+            Self::Blocks(l) => l.len(),
+        }
+    }
+
+    /// Whether there are no columns.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.cols() == 0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn strips_hold_the_trapezoid_and_nothing_else() {
+        for (npiv, nupd) in [(0, 3), (1, 0), (3, 1), (8, 20), (9, 0), (21, 45), (64, 100)] {
+            for value_bytes in [4, 8] {
+                let l = Strips::panel(npiv, nupd, value_bytes);
+                let entries = (0..npiv).flat_map(|j| (j..npiv + nupd).map(move |i| (i, j)));
+                let mut places: Vec<usize> = entries.map(|(i, j)| l.index(i, j)).collect();
+                places.sort_unstable();
+                assert!(places.into_iter().eq(0..l.len()), "{l:?}");
+            }
+        }
+    }
 
     #[test]
     fn every_entry_has_its_own_place() {

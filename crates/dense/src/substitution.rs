@@ -17,13 +17,15 @@
 
 use std::ops::Range;
 
+use crate::layout::by_columns;
 use crate::real::with_isa;
 use crate::simd::{Op, Simd};
+use crate::vector::triangle;
 use crate::vectors::Strided;
 use crate::{BlockColumns, Isa, Real, vector, vectors};
 
 /// Order of the triangles solved one number after another.
-const STEP: usize = 8;
+const STEP: usize = crate::layout::STRIP;
 
 /// Columns that rows below are updated with at a time, for several right-hand sides.
 const WIDE: usize = 16;
@@ -54,13 +56,12 @@ pub struct PanelRef<'a, T> {
 }
 
 impl<'a, T: Real> PanelRef<'a, T> {
-    /// View of a panel laid out as [`BlockColumns::panel`], at the beginning of `values`.
+    /// View of a panel at the beginning of `values`.
     ///
     /// # Panics
     /// If `values` is shorter than its layout.
     #[inline]
-    pub fn new(values: &'a [T], npiv: usize, nupd: usize, block: usize, isa: Isa) -> Self {
-        let layout = BlockColumns::panel(npiv, nupd, block.max(1));
+    pub fn new(values: &'a [T], layout: BlockColumns, isa: Isa) -> Self {
         assert!(
             values.len() >= layout.len(),
             "panel is too short for its front"
@@ -235,8 +236,9 @@ impl<S: Simd> Op for One<'_, S> {
                 Piece::Forward(blocks, end) => {
                     for b in blocks {
                         for (j, n) in pieces(columns_of(&l, b), STEP) {
-                            vector::solve::<S>(n, panel.at(b, j, j), w.add(j));
-                            let (row, x) = (j + n, w.add(j));
+                            let ((diagonal, ld), x) = (panel.at(b, j, j), w.add(j));
+                            triangle!(solve, n, diagonal, by_columns(ld), x);
+                            let row = j + n;
                             let below = panel.at(b, row, j);
                             vector::subtract::<S>(end - row, n, below, x, w.add(row));
                         }
@@ -254,7 +256,8 @@ impl<S: Simd> Op for One<'_, S> {
                             let (row, x) = (j + n, w.add(j));
                             let below = panel.at(b, row, j);
                             vector::subtract_transposed::<S>(end - row, n, below, w.add(row), x);
-                            vector::solve_transposed::<S>(n, panel.at(b, j, j), x);
+                            let (diagonal, ld) = panel.at(b, j, j);
+                            triangle!(solve_transposed, n, diagonal, by_columns(ld), x);
                         }
                     }
                 }
@@ -277,7 +280,8 @@ impl<S: Simd> Op for One<'_, S> {
                                 w.add(j),
                             );
                             vector::subtract_sums(n, &near, w.add(j));
-                            vector::solve_transposed::<S>(n, panel.at(b, j, j), w.add(j));
+                            let (diagonal, ld) = panel.at(b, j, j);
+                            triangle!(solve_transposed, n, diagonal, by_columns(ld), w.add(j));
                         }
                     }
                 }
@@ -311,11 +315,7 @@ impl<S: Simd, const V: usize> Several<'_, S, V> {
     #[inline(always)]
     unsafe fn subtract(&self, b: usize, rows: Range<usize>, (j, n): (usize, usize)) {
         let (p, ld) = self.panel.at(b, rows.start, j);
-        let a = Strided {
-            p,
-            row: 1,
-            column: ld,
-        };
+        let a = Strided::new(p, 1, ld);
         let y = self.row(rows.start);
         // SAFETY: the callers of `PanelRef`'s methods vouch for w.
         unsafe { vectors::subtract::<S, V>(rows.len(), n, a, self.row(j), y) }
@@ -325,11 +325,7 @@ impl<S: Simd, const V: usize> Several<'_, S, V> {
     #[inline(always)]
     unsafe fn subtract_transposed(&self, b: usize, rows: Range<usize>, (j, n): (usize, usize)) {
         let (p, ld) = self.panel.at(b, rows.start, j);
-        let a = Strided {
-            p,
-            row: ld,
-            column: 1,
-        };
+        let a = Strided::new(p, ld, 1);
         let y = self.row(rows.start);
         // SAFETY: the callers of `PanelRef`'s methods vouch for w.
         unsafe { vectors::subtract::<S, V>(n, rows.len(), a, y, self.row(j)) }
@@ -348,7 +344,8 @@ impl<S: Simd, const V: usize> Op for Several<'_, S, V> {
                     for b in blocks {
                         for (j, n) in pieces(columns_of(&l, b), WIDE) {
                             for (t, k) in pieces(j..j + n, STEP) {
-                                vectors::solve::<S, V>(k, panel.at(b, t, t), self.row(t), false);
+                                let (l, ld) = panel.at(b, t, t);
+                                vectors::solve::<S, V>(k, l, by_columns(ld), self.row(t), false);
                                 self.subtract(b, t + k..j + n, (t, k));
                             }
                             self.subtract(b, j + n..end, (j, n));
@@ -364,7 +361,8 @@ impl<S: Simd, const V: usize> Op for Several<'_, S, V> {
                     for b in blocks.rev() {
                         for (j, n) in pieces(columns_of(&l, b), STEP).rev() {
                             self.subtract_transposed(b, j + n..end, (j, n));
-                            vectors::solve::<S, V>(n, panel.at(b, j, j), self.row(j), true);
+                            let (l, ld) = panel.at(b, j, j);
+                            vectors::solve::<S, V>(n, l, by_columns(ld), self.row(j), true);
                         }
                     }
                 }
@@ -374,7 +372,8 @@ impl<S: Simd, const V: usize> Op for Several<'_, S, V> {
                         for (j, n) in pieces(columns_of(&l, b), STEP).rev() {
                             self.subtract_transposed(b, far..l.rows, (j, n));
                             self.subtract_transposed(b, j + n..far, (j, n));
-                            vectors::solve::<S, V>(n, panel.at(b, j, j), self.row(j), true);
+                            let (l, ld) = panel.at(b, j, j);
+                            vectors::solve::<S, V>(n, l, by_columns(ld), self.row(j), true);
                         }
                     }
                 }

@@ -9,16 +9,17 @@
 
 #![allow(clippy::needless_range_loop)] // indices over register arrays, unrolled
 
+use crate::layout::{STRIP, packed};
 use crate::real::with_isa;
 use crate::simd::{Op, Simd};
 use crate::{Isa, Real};
 
-/// Pivots of a thin front at most. Its panel is one block column only if those have as many columns.
-pub const THIN: usize = 8;
+/// Pivots of a thin front at most: its panel is one strip.
+pub const THIN: usize = STRIP;
 
 /// Bytes that L is asked for ahead: what arrives from memory in 0.2 µs at 40 GB/s. On a Zen 5 whose host
 /// has small pages, 4 KiB and 16 KiB are as good, 2 KiB and less are slower (run `solve-1`).
-const AHEAD_BYTES: usize = 8192;
+pub(crate) const AHEAD_BYTES: usize = 8192;
 
 /// Bytes of a line of the caches.
 const LINE_BYTES: usize = 64;
@@ -35,7 +36,7 @@ pub struct RowsAt<'a, T> {
 /// A front of 1 to [`THIN`] pivots and its rows of the right-hand side, in so many parts.
 #[derive(Clone, Copy, Debug)]
 pub struct ThinFront<'a, T, const PARTS: usize> {
-    /// Its panel, one block column: `order × pivots`, column-major.
+    /// Its panel, one strip of [`Strips`](crate::Strips).
     pub l: *const T,
     /// Columns of the panel, 1 to [`THIN`].
     pub pivots: usize,
@@ -160,20 +161,21 @@ unsafe fn bring<S: Simd>(l: *const S::T, len: usize, down: bool) {
 /// The front is valid.
 #[inline(always)]
 unsafe fn forward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 2>) {
-    let (l, ld, x) = (front.l, front.order, front.x);
+    let (l, ld, x) = (front.l, front.order - N, front.x);
+    let (place, triangle) = (packed(N), N * (N + 1) / 2);
     // SAFETY: the caller vouches for the panel, x and the rows.
     unsafe {
-        bring::<S>(l, N * ld, false);
+        bring::<S>(l, triangle + N * ld, false);
         let (mut v, mut inverse) = ([S::T::ZERO; N], [S::T::ZERO; N]);
         for j in 0..N {
             v[j] = *x.add(j);
-            inverse[j] = S::T::ONE / *l.add(j * (ld + 1));
+            inverse[j] = S::T::ONE / *l.add(place(j, j));
         }
         for j in 0..N {
             v[j] = v[j] * inverse[j];
             for i in 0..N {
                 if i > j {
-                    v[i] = v[i] - *l.add(i + j * ld) * v[j];
+                    v[i] = v[i] - *l.add(place(i, j)) * v[j];
                 }
             }
         }
@@ -182,7 +184,7 @@ unsafe fn forward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 2>) {
             *x.add(j) = v[j];
             xs[j] = S::splat(v[j]);
         }
-        let mut below = l.add(N);
+        let mut below = l.add(triangle);
         for RowsAt { at, rows } in front.below {
             for rows in rows.chunks(S::LANES) {
                 let mask = S::mask(rows.len());
@@ -207,12 +209,13 @@ unsafe fn forward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 2>) {
 /// The front is valid.
 #[inline(always)]
 unsafe fn backward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 1>) {
-    let (l, ld, x) = (front.l, front.order, front.x);
+    let (l, ld, x) = (front.l, front.order - N, front.x);
+    let (place, triangle) = (packed(N), N * (N + 1) / 2);
     // SAFETY: as above.
     unsafe {
-        bring::<S>(l, N * ld, true);
+        bring::<S>(l, triangle + N * ld, true);
         let mut acc = [S::zero(); N];
-        let mut below = l.add(N);
+        let mut below = l.add(triangle);
         let [RowsAt { at, rows }] = front.below;
         for rows in rows.chunks(S::LANES) {
             let mask = S::mask(rows.len());
@@ -226,14 +229,14 @@ unsafe fn backward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 1>) {
         let (mut v, mut inverse) = ([S::T::ZERO; N], [S::T::ZERO; N]);
         for j in 0..N {
             v[j] = *x.add(j) - S::sum(acc[j]);
-            inverse[j] = S::T::ONE / *l.add(j * (ld + 1));
+            inverse[j] = S::T::ONE / *l.add(place(j, j));
         }
         for step in 0..N {
             let j = N - 1 - step;
             v[j] = v[j] * inverse[j];
             for i in 0..N {
                 if i < j {
-                    v[i] = v[i] - *l.add(j + i * ld) * v[j];
+                    v[i] = v[i] - *l.add(place(j, i)) * v[j];
                 }
             }
         }

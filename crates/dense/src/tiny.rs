@@ -12,6 +12,7 @@
 
 use crate::blas::PivotFailure;
 use crate::front::FrontMut;
+use crate::layout::packed;
 use crate::real::with_isa;
 use crate::simd::{Op, Simd};
 use crate::{Isa, Real, UpdateMode};
@@ -30,44 +31,50 @@ pub fn is_tiny(npiv: usize, nupd: usize, block: usize) -> bool {
     (1..=PIVOTS).contains(&npiv) && order <= ORDER && order <= block
 }
 
-/// [`partial_cholesky`](crate::partial_cholesky) of a tiny front.
+/// [`partial_cholesky`](crate::partial_cholesky) of a tiny front; the final panel is written to `strips` in
+/// [`Strips`](crate::Strips) if there is such a place, and the front's own then is as it was.
 ///
 /// # Errors
 /// The first pivot that is not positive; the front is then without meaning.
 ///
 /// # Safety
-/// The front is valid, [tiny](is_tiny), and in the hands of this call alone.
+/// The front is valid, [tiny](is_tiny), and in the hands of this call alone, as is the place of its final panel.
 #[inline]
 pub unsafe fn eliminate_tiny<T: Real>(
     front: FrontMut<T>,
     mode: UpdateMode,
     isa: Isa,
+    strips: Option<*mut T>,
 ) -> Result<(), PivotFailure> {
     // SAFETY: the caller's contract.
-    unsafe { with_isa!(isa, T, eliminate(front, mode)) }
+    unsafe { with_isa!(isa, T, eliminate(front, mode, strips)) }
 }
 
 /// # Safety
 /// The front is valid and tiny.
-unsafe fn eliminate<S: Simd>(f: FrontMut<S::T>, mode: UpdateMode) -> Result<(), PivotFailure> {
+unsafe fn eliminate<S: Simd>(
+    f: FrontMut<S::T>,
+    mode: UpdateMode,
+    strips: Option<*mut S::T>,
+) -> Result<(), PivotFailure> {
     // SAFETY: the caller's contract.
-    unsafe { S::vectorize(Eliminate::<S>(f, mode)) }
+    unsafe { S::vectorize(Eliminate::<S>(f, mode, strips)) }
 }
 
-struct Eliminate<S: Simd>(FrontMut<S::T>, UpdateMode);
+struct Eliminate<S: Simd>(FrontMut<S::T>, UpdateMode, Option<*mut S::T>);
 
 /// Calls a function for a number of pivots, 1 to [`PIVOTS`], and vectors of the rows below.
 macro_rules! for_pivots {
-    ($n:expr, $v:literal, $f:ident($front:expr, $mode:expr)) => {
+    ($n:expr, $v:literal, $f:ident($($arg:expr),*)) => {
         match $n {
-            1 => $f::<S, 1, $v>($front, $mode),
-            2 => $f::<S, 2, $v>($front, $mode),
-            3 => $f::<S, 3, $v>($front, $mode),
-            4 => $f::<S, 4, $v>($front, $mode),
-            5 => $f::<S, 5, $v>($front, $mode),
-            6 => $f::<S, 6, $v>($front, $mode),
-            7 => $f::<S, 7, $v>($front, $mode),
-            _ => $f::<S, 8, $v>($front, $mode),
+            1 => $f::<S, 1, $v>($($arg),*),
+            2 => $f::<S, 2, $v>($($arg),*),
+            3 => $f::<S, 3, $v>($($arg),*),
+            4 => $f::<S, 4, $v>($($arg),*),
+            5 => $f::<S, 5, $v>($($arg),*),
+            6 => $f::<S, 6, $v>($($arg),*),
+            7 => $f::<S, 7, $v>($($arg),*),
+            _ => $f::<S, 8, $v>($($arg),*),
         }
     };
 }
@@ -76,16 +83,16 @@ impl<S: Simd> Op for Eliminate<S> {
     type Out = Result<(), PivotFailure>;
     #[inline(always)]
     unsafe fn run(self) -> Self::Out {
-        let Self(f, mode) = self;
+        let Self(f, mode, strips) = self;
         debug_assert!(is_tiny(f.npiv(), f.nupd(), f.block()));
         // SAFETY: the caller of `eliminate` vouches for the front.
         unsafe {
             if f.nupd() <= S::LANES {
-                for_pivots!(f.npiv(), 1, in_registers(f, mode))
+                for_pivots!(f.npiv(), 1, in_registers(f, mode, strips))
             } else if f.nupd() <= 2 * S::LANES || 2 * S::LANES >= ORDER {
-                for_pivots!(f.npiv(), 2, in_registers(f, mode))
+                for_pivots!(f.npiv(), 2, in_registers(f, mode, strips))
             } else {
-                for_pivots!(f.npiv(), 4, in_registers(f, mode))
+                for_pivots!(f.npiv(), 4, in_registers(f, mode, strips))
             }
         }
     }
@@ -142,9 +149,11 @@ unsafe fn store<S: Simd, const W: usize>(
 unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
     f: FrontMut<S::T>,
     mode: UpdateMode,
+    strips: Option<*mut S::T>,
 ) -> Result<(), PivotFailure> {
     let nupd = f.nupd();
     let order = N + nupd;
+    let mut roots = [S::T::ZERO; N];
     // Vectors of the pivots' rows, of which there are at most two.
     let tops = N.div_ceil(S::LANES);
     // SAFETY: the caller's contract; rows and columns stay in the front.
@@ -158,7 +167,6 @@ unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
             below[j] = load::<S, V>(column.add(N), nupd);
         }
         for k in 0..N {
-            let column = f.panel().add(k * order);
             let pivot = S::get(top[k][k / S::LANES], k % S::LANES);
             if !(pivot > S::T::ZERO && pivot.is_finite()) {
                 let value = pivot.to_f64();
@@ -184,9 +192,20 @@ unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
             for v in 0..V {
                 below[k][v] = S::mul(below[k][v], scale);
             }
+            roots[k] = root;
+        }
+        // The last column first: what a column writes above its diagonal is where the one before it ends.
+        for k in (0..N).rev() {
+            let (column, rows) = match strips {
+                None => (f.panel().add(k * order), f.panel().add(k * order + N)),
+                Some(to) => (
+                    to.add(packed(N)(k, k) - k),
+                    to.add(N * (N + 1) / 2 + k * nupd),
+                ),
+            };
             store::<S, 2>(column, N, 0, &top[k]);
-            store::<S, V>(column.add(N), nupd, 0, &below[k]);
-            *column.add(k) = root;
+            store::<S, V>(rows, nupd, 0, &below[k]);
+            *column.add(k) = roots[k];
         }
         for u in 0..V {
             for lane in 0..nupd.saturating_sub(u * S::LANES).min(S::LANES) {

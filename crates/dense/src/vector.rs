@@ -175,36 +175,28 @@ pub(crate) unsafe fn subtract_transposed<S: Simd>(
     }
 }
 
-/// `x ← L⁻¹·x` for a lower triangle of order `n`, 1 to 8.
+/// `x ← L⁻¹·x` for a lower triangle of order `n`, 1 to 8, entry `(i, j)` at `l + at(i, j)`.
 ///
 /// # Safety
 /// L is valid for that order and x for `n` numbers.
 #[inline(always)]
-pub(crate) unsafe fn solve<S: Simd>(n: usize, l: (*const S::T, usize), x: *mut S::T) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        match n {
-            8 => forward::<S>(8, l, x), // in registers, as the order is known
-            _ => forward::<S>(n, l, x),
-        }
-    }
-}
-
-/// # Safety
-/// As [`solve`].
-#[inline(always)]
-unsafe fn forward<S: Simd>(n: usize, (l, ldl): (*const S::T, usize), x: *mut S::T) {
+pub(crate) unsafe fn solve<S: Simd>(
+    n: usize,
+    l: *const S::T,
+    at: impl Fn(usize, usize) -> usize,
+    x: *mut S::T,
+) {
     // SAFETY: the caller's contract.
     unsafe {
         let (mut v, mut inverse) = ([S::T::ZERO; 8], [S::T::ZERO; 8]);
         for j in 0..n {
             v[j] = *x.add(j);
-            inverse[j] = S::T::ONE / *l.add(j * (ldl + 1)); // not in the chain of pivots
+            inverse[j] = S::T::ONE / *l.add(at(j, j)); // not in the chain of pivots
         }
         for j in 0..n {
             v[j] = v[j] * inverse[j];
             for i in j + 1..n {
-                v[i] = v[i] - *l.add(i + j * ldl) * v[j];
+                v[i] = v[i] - *l.add(at(i, j)) * v[j];
             }
         }
         for j in 0..n {
@@ -218,31 +210,23 @@ unsafe fn forward<S: Simd>(n: usize, (l, ldl): (*const S::T, usize), x: *mut S::
 /// # Safety
 /// As [`solve`].
 #[inline(always)]
-pub(crate) unsafe fn solve_transposed<S: Simd>(n: usize, l: (*const S::T, usize), x: *mut S::T) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        match n {
-            8 => backward::<S>(8, l, x),
-            _ => backward::<S>(n, l, x),
-        }
-    }
-}
-
-/// # Safety
-/// As [`solve`].
-#[inline(always)]
-unsafe fn backward<S: Simd>(n: usize, (l, ldl): (*const S::T, usize), x: *mut S::T) {
+pub(crate) unsafe fn solve_transposed<S: Simd>(
+    n: usize,
+    l: *const S::T,
+    at: impl Fn(usize, usize) -> usize,
+    x: *mut S::T,
+) {
     // SAFETY: the caller's contract.
     unsafe {
         let (mut v, mut inverse) = ([S::T::ZERO; 8], [S::T::ZERO; 8]);
         for j in 0..n {
             v[j] = *x.add(j);
-            inverse[j] = S::T::ONE / *l.add(j * (ldl + 1));
+            inverse[j] = S::T::ONE / *l.add(at(j, j));
         }
         for j in (0..n).rev() {
             v[j] = v[j] * inverse[j];
             for i in 0..j {
-                v[i] = v[i] - *l.add(j + i * ldl) * v[j];
+                v[i] = v[i] - *l.add(at(j, i)) * v[j];
             }
         }
         for j in 0..n {
@@ -250,3 +234,14 @@ unsafe fn backward<S: Simd>(n: usize, (l, ldl): (*const S::T, usize), x: *mut S:
         }
     }
 }
+
+/// Solves a triangle, in registers where its order is known: that of a whole strip.
+macro_rules! triangle {
+    ($solve:ident, $n:expr, $l:expr, $at:ident($of:expr), $x:expr) => {
+        match $n {
+            8 => $crate::vector::$solve::<S>(8, $l, $at($of), $x),
+            n => $crate::vector::$solve::<S>(n, $l, $at($of), $x),
+        }
+    };
+}
+pub(crate) use triangle;

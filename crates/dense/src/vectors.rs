@@ -10,15 +10,31 @@
 use crate::Real;
 use crate::simd::Simd;
 
-/// A matrix by its entry `(0, 0)` and its strides: entry `(i, k)` at `p + i·row + k·column`.
+/// A matrix by its entry `(0, 0)` and its strides: entry `(i, k)` at `p + i·row + k·column`, the columns in groups that are
+/// `next` numbers from each other.
 #[derive(Clone, Copy)]
 pub(crate) struct Strided<T> {
     pub p: *const T,
     pub row: usize,
     pub column: usize,
+    /// Columns of a group; k counts in it.
+    pub group: usize,
+    pub next: usize,
 }
 
 impl<T> Strided<T> {
+    /// All columns in one group.
+    #[inline(always)]
+    pub fn new(p: *const T, row: usize, column: usize) -> Self {
+        Self {
+            p,
+            row,
+            column,
+            group: usize::MAX,
+            next: 0,
+        }
+    }
+
     #[inline(always)]
     fn below(self, i: usize) -> Self {
         let p = self.p.wrapping_add(i * self.row);
@@ -43,17 +59,23 @@ unsafe fn rows<S: Simd, const V: usize, const R: usize>(
                 acc[r][v] = S::load(y.add(r * width + v * S::LANES));
             }
         }
-        for k in 0..n {
-            let mut xs = [S::zero(); V];
-            for v in 0..V {
-                xs[v] = S::load(x.add(k * width + v * S::LANES));
-            }
-            for r in 0..R {
-                let l = S::splat(*a.p.add(r * a.row + k * a.column));
+        let (mut p, mut from) = (a.p, 0);
+        while from < n {
+            let count = a.group.min(n - from);
+            for k in 0..count {
+                let mut xs = [S::zero(); V];
                 for v in 0..V {
-                    acc[r][v] = S::fnma(l, xs[v], acc[r][v]);
+                    xs[v] = S::load(x.add((from + k) * width + v * S::LANES));
+                }
+                for r in 0..R {
+                    let l = S::splat(*p.add(r * a.row + k * a.column));
+                    for v in 0..V {
+                        acc[r][v] = S::fnma(l, xs[v], acc[r][v]);
+                    }
                 }
             }
+            from += count;
+            p = p.wrapping_add(a.next);
         }
         for r in 0..R {
             for v in 0..V {
@@ -104,15 +126,16 @@ pub(crate) unsafe fn subtract<S: Simd, const V: usize>(
     }
 }
 
-/// `X ← L⁻¹·X`, or `X ← L⁻ᵀ·X` if `transposed`, for a lower triangle of order `n`: X is `n` rows of
-/// `V` vectors.
+/// `X ← L⁻¹·X`, or `X ← L⁻ᵀ·X` if `transposed`, for a lower triangle of order `n`, entry `(i, j)` at
+/// `l + place(i, j)`: X is `n` rows of `V` vectors.
 ///
 /// # Safety
 /// As [`subtract`].
 #[inline(always)]
 pub(crate) unsafe fn solve<S: Simd, const V: usize>(
     n: usize,
-    (l, ldl): (*const S::T, usize),
+    l: *const S::T,
+    place: impl Fn(usize, usize) -> usize,
     x: *mut S::T,
     transposed: bool,
 ) {
@@ -127,13 +150,13 @@ pub(crate) unsafe fn solve<S: Simd, const V: usize>(
                 acc[v] = S::load(x.add(j * width + v * S::LANES));
             }
             for i in done {
-                let at = if transposed { i + j * ldl } else { j + i * ldl };
+                let at = if transposed { place(i, j) } else { place(j, i) };
                 let y = S::splat(*l.add(at));
                 for v in 0..V {
                     acc[v] = S::fnma(y, S::load(x.add(i * width + v * S::LANES)), acc[v]);
                 }
             }
-            let inverse = S::splat(S::T::ONE / *l.add(j * (ldl + 1)));
+            let inverse = S::splat(S::T::ONE / *l.add(place(j, j)));
             for v in 0..V {
                 S::store(x.add(j * width + v * S::LANES), S::mul(acc[v], inverse));
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tamarack_dense::{Isa, PanelRef};
+use tamarack_dense::{Isa, PanelLayout, PanelRef, StripsRef};
 use tamarack_plan::FactorPlan;
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
 use tamarack_store::{Arena, return_spare_blocks};
@@ -50,6 +50,15 @@ pub struct NumericFactor<T> {
     current: bool,
     /// Whether the arena is as it was made.
     new_arena: bool,
+}
+
+/// A final panel, in one of its layouts.
+#[derive(Clone, Copy, Debug)]
+pub enum PanelView<'a, T> {
+    /// Of a small front.
+    Strips(StripsRef<'a, T>),
+    /// Of a large one.
+    Blocks(PanelRef<'a, T>),
 }
 
 /// Bytes of a factor from which on blocks that smaller ones left are given back first.
@@ -186,11 +195,12 @@ impl<T: Value> NumericFactor<T> {
 
     /// The same panel for the kernels of substitution.
     #[inline]
-    pub fn panel_ref(&self, s: usize, isa: Isa) -> PanelRef<'_, T> {
-        let symbolic = self.plan.symbolic();
+    pub fn panel_ref(&self, s: usize, isa: Isa) -> PanelView<'_, T> {
         let from = &self.arena.as_slice()[self.plan.panel_start(s) as usize..];
-        let block = self.plan.block();
-        PanelRef::new(from, symbolic.npiv(s), symbolic.nupd(s), block, isa)
+        match self.plan.panel_layout(s) {
+            PanelLayout::Strips(l) => PanelView::Strips(StripsRef::new(from, l, isa)),
+            PanelLayout::Blocks(l) => PanelView::Blocks(PanelRef::new(from, l, isa)),
+        }
     }
 
     /// Whether the last factorization succeeded.

@@ -1,6 +1,6 @@
 //! A front while it is worked on: its panel in the factor and its update matrix in the work area.
 
-use tamarack_dense::{BlockColumns, FrontMut};
+use tamarack_dense::{BlockColumns, FrontMut, PanelLayout};
 use tamarack_plan::{FactorPlan, UpdatePlace};
 
 use crate::value::Value;
@@ -87,13 +87,20 @@ unsafe impl<T: Value> Sync for Memory<'_, T> {}
 unsafe impl<T: Value> Send for Memory<'_, T> {}
 
 impl<T: Value> Memory<'_, T> {
-    /// The front of supernode `s`; `member` is who walks the subtree that it is in.
-    pub fn front(&self, s: usize, member: usize) -> Front<T> {
-        let at = self.plan.panel_start(s) as usize;
-        let panel = Packed {
-            data: self.arena.wrapping_add(at),
-            layout: self.plan.panel_layout(s),
+    /// Where the final panel of supernode `s` stands.
+    pub fn panel(&self, s: usize) -> *mut T {
+        self.arena.wrapping_add(self.plan.panel_start(s) as usize)
+    }
+
+    /// The front of supernode `s`; `member` is who walks the subtree that it is in. Its pivot columns are worked on in
+    /// `room`, if they are going to be in another layout.
+    pub fn front(&self, s: usize, member: usize, room: *mut T) -> Front<T> {
+        let layout = self.plan.front_layout(s);
+        let data = match self.plan.panel_layout(s) {
+            PanelLayout::Strips(_) => room,
+            PanelLayout::Blocks(_) => self.panel(s),
         };
+        let panel = Packed { data, layout };
         Front {
             panel,
             update: self.update(s, member),

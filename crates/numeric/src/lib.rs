@@ -29,7 +29,7 @@ pub use device::{
     DeviceFactor, DeviceOptions, DevicePlan, DeviceRates, DeviceValue, FrontKind, Purpose, Room,
 };
 pub use error::FactorError;
-pub use factor::{FactorOptions, NumericFactor, OnNotSpd};
+pub use factor::{FactorOptions, NumericFactor, OnNotSpd, PanelView};
 pub use not_spd::{Cause, NotPositiveDefinite};
 pub use profile::{
     Activity, CLASS_BOUNDS, Call, ClassTime, Event, FrontId, LaneTime, Part, Phase, PhaseTime,

@@ -76,8 +76,8 @@ fn dense_factor<T: Value>(f: &NumericFactor<T>) -> Vec<f64> {
             None => columns.start + i,
             Some(below) => symbolic.rows(s)[below] as usize,
         };
-        for j in 0..layout.cols {
-            for i in j..layout.rows {
+        for j in 0..layout.cols() {
+            for i in j..layout.rows() {
                 l[row(i) + (columns.start + j) * n] = Scalar::to_f64(panel[layout.index(i, j)]);
             }
         }
@@ -120,8 +120,8 @@ fn product_error(a: &SymmetricCsc<f64>, f: &NumericFactor<f64>) -> f64 {
         for s in 0..symbolic.supernodes() {
             let (layout, panel, columns) =
                 (f.plan().panel_layout(s), f.panel(s), symbolic.columns(s));
-            for j in 0..layout.cols {
-                for i in j..layout.rows {
+            for j in 0..layout.cols() {
+                for i in j..layout.rows() {
                     let row = match i.checked_sub(columns.len()) {
                         None => columns.start + i,
                         Some(below) => symbolic.rows(s)[below] as usize,
@@ -198,8 +198,8 @@ fn bits_do_not_depend_on_the_number_of_threads() {
             for s in 0..f.symbolic().supernodes() {
                 let (layout, mine, theirs) =
                     (f.plan().panel_layout(s), f.panel(s), reference.panel(s));
-                for j in 0..layout.cols {
-                    for i in j..layout.rows {
+                for j in 0..layout.cols() {
+                    for i in j..layout.rows() {
                         let k = layout.index(i, j);
                         assert_eq!(mine[k].to_bits(), theirs[k].to_bits(), "{threads} threads");
                     }

@@ -23,7 +23,7 @@
 
 use std::ops::Range;
 
-use tamarack_dense::BlockColumns;
+use tamarack_dense::{BlockColumns, PanelLayout};
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::error::PlanError;
@@ -39,6 +39,7 @@ pub(crate) struct Tree<'a> {
     symbolic: &'a SymbolicFactor,
     /// Columns of a block column.
     block: usize,
+    value_bytes: usize,
     /// First supernode of every subtree.
     first: &'a [u32],
     /// Length of every update matrix.
@@ -65,12 +66,18 @@ pub(crate) struct Places {
 }
 
 impl<'a> Tree<'a> {
-    /// A tree with block columns of `block` columns; `first` has one for each supernode.
-    pub fn new(symbolic: &'a SymbolicFactor, block: usize, first: &'a [u32]) -> Self {
+    /// A tree with block columns of `block` columns of numbers of so many bytes; `first` has one for each supernode.
+    pub fn new(
+        symbolic: &'a SymbolicFactor,
+        block: usize,
+        value_bytes: usize,
+        first: &'a [u32],
+    ) -> Self {
         let len = |s| BlockColumns::update(symbolic.nupd(s), block).len() as u64;
         Self {
             symbolic,
             block,
+            value_bytes,
             first,
             update_len: (0..symbolic.supernodes()).map(len).collect(),
         }
@@ -132,7 +139,7 @@ impl<'a> Tree<'a> {
 
     fn panel_len(&self, s: usize) -> u64 {
         let (npiv, nupd) = (self.symbolic.npiv(s), self.symbolic.nupd(s));
-        BlockColumns::panel(npiv, nupd, self.block).len() as u64
+        PanelLayout::new(npiv, nupd, self.block, self.value_bytes).len() as u64
     }
 
     /// One thread: every place is absolute, and only small subtrees have a stack.

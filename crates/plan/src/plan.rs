@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tamarack_dense::{
-    BlockColumns, Isa, is_small, packed_len as packed_of, workspace_bytes as workspace_of,
+    BlockColumns, Isa, PanelLayout, Strips, is_small, packed_len as packed_of,
+    workspace_bytes as workspace_of,
 };
 use tamarack_symbolic::SymbolicFactor;
 
@@ -94,6 +95,7 @@ pub struct FactorPlan {
     orders: [usize; 2],
     packed_len: u64,
     packed_part: u64,
+    panel_room: usize,
     predicted_secs: f64,
 }
 
@@ -119,7 +121,7 @@ impl FactorPlan {
             .collect();
         let (subtree_secs, first) = subtree_sums(&symbolic, &secs);
         let (roots, top) = cut(&symbolic, &secs, &subtree_secs, threads);
-        let tree = Tree::new(&symbolic, options.block, &first);
+        let tree = Tree::new(&symbolic, options.block, value_bytes, &first);
         let places = tree.lay_out(&roots, &top, threads)?;
         let orders = largest_orders(&symbolic);
         let subtrees: Vec<Subtree> = roots
@@ -137,13 +139,14 @@ impl FactorPlan {
         let packed_part = of_subtrees.map(packed).max().unwrap_or(0);
         let of_top = top.iter().map(|&s| packed(s as usize)).max().unwrap_or(0);
         let packed_len = of_top.max(packed_part * threads as u64);
+        let panel_room = panel_room(&symbolic, options.block);
         let below = list_schedule(subtrees.iter().map(|t| t.secs), threads);
         let above: f64 = top.iter().map(|&s| secs[s as usize]).sum();
         let memory = MemoryUse {
             factor_bytes: bytes(places.factor_len, value_bytes)?,
             update_bytes: bytes(places.arena_len - places.factor_len, value_bytes)?,
             workspace_bytes: workspace_bytes(options, orders, threads)
-                + bytes(packed_len, value_bytes)?,
+                + bytes(packed_len + (panel_room * threads) as u64, value_bytes)?,
             analysis_bytes: symbolic.heap_bytes() + plan_bytes(count),
         };
         let plan = Self {
@@ -158,6 +161,7 @@ impl FactorPlan {
             orders,
             packed_len,
             packed_part,
+            panel_room,
         };
         plan.check(machine.memory_bytes)?;
         Ok(plan)
@@ -202,14 +206,32 @@ impl FactorPlan {
         self.threads
     }
 
-    /// Layout of the factor panel of supernode `s`.
+    /// Layout of the factor panel of supernode `s` when it is final.
     #[inline]
-    pub fn panel_layout(&self, s: usize) -> BlockColumns {
+    pub fn panel_layout(&self, s: usize) -> PanelLayout {
+        PanelLayout::new(
+            self.symbolic.npiv(s),
+            self.symbolic.nupd(s),
+            self.options.block,
+            self.options.precision.bytes(),
+        )
+    }
+
+    /// Layout of the pivot columns of supernode `s` while its front is worked on.
+    #[inline]
+    pub fn front_layout(&self, s: usize) -> BlockColumns {
         BlockColumns::panel(
             self.symbolic.npiv(s),
             self.symbolic.nupd(s),
             self.options.block,
         )
+    }
+
+    /// Numbers of the largest [`front_layout`](Self::front_layout) that is not the final layout: those pivot columns are
+    /// worked on in room of the thread's own.
+    #[inline]
+    pub fn panel_room(&self) -> usize {
+        self.panel_room
     }
 
     /// Layout of the update matrix of supernode `s`.
@@ -237,10 +259,11 @@ impl FactorPlan {
         self.places.panel.as_ptr().wrapping_add(s)
     }
 
-    /// Whether no update matrix ever stands where the panel of supernode `s` does: in a new arena it
-    /// finds zeros.
+    /// Whether no update matrix ever stands where the panel of supernode `s` does, which is worked on there: in a
+    /// new arena it finds zeros.
     pub fn panel_is_fresh(&self, s: usize) -> bool {
-        self.panel_range(s).end <= self.places.panels_only
+        !Strips::are_for(self.symbolic.npiv(s), self.symbolic.nupd(s))
+            && self.panel_range(s).end <= self.places.panels_only
     }
 
     /// Where the update matrix of supernode `s` stands; it lives from the front of `s` to that of
@@ -341,6 +364,15 @@ fn largest_orders(symbolic: &SymbolicFactor) -> [usize; 2] {
         }
     }
     largest
+}
+
+/// Numbers of the largest panel in block columns that is going to be in strips.
+fn panel_room(symbolic: &SymbolicFactor, block: usize) -> usize {
+    let room = |s| match (symbolic.npiv(s), symbolic.nupd(s)) {
+        (npiv, nupd) if Strips::are_for(npiv, nupd) => BlockColumns::panel(npiv, nupd, block).len(),
+        _ => 0,
+    };
+    (0..symbolic.supernodes()).map(room).max().unwrap_or(0)
 }
 
 fn bytes(numbers: u64, value_bytes: usize) -> Result<u64, PlanError> {

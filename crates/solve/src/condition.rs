@@ -120,7 +120,7 @@ pub fn log_determinant<T: Value>(factor: &NumericFactor<T>) -> Result<f64, Solve
     let mut sum = 0.0;
     for s in 0..factor.symbolic().supernodes() {
         let (layout, panel) = (factor.plan().panel_layout(s), factor.panel(s));
-        sum += (0..layout.cols)
+        sum += (0..layout.cols())
             .map(|j| Scalar::to_f64(panel[layout.index(j, j)]).ln())
             .sum::<f64>();
     }

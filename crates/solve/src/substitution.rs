@@ -9,8 +9,8 @@
 
 use std::ops::Range;
 
-use tamarack_dense::{Isa, PanelRef, backward_thin, forward_thin, prefetch, rhs_stride};
-use tamarack_numeric::{Activity, FrontId, NumericFactor, Phase, Span, Team, Value};
+use tamarack_dense::{Isa, backward_thin, forward_thin, prefetch, rhs_stride};
+use tamarack_numeric::{Activity, FrontId, NumericFactor, PanelView, Phase, Span, Team, Value};
 use tamarack_sparse::Scalar;
 use tamarack_symbolic::SymbolicFactor;
 
@@ -257,7 +257,7 @@ impl<'a, T: Value> Sweep<'a, T> {
             .noting(0, Span::of(Activity::Front, front), 1, work);
     }
 
-    fn panel(&self, s: usize) -> PanelRef<'a, T> {
+    fn panel(&self, s: usize) -> PanelView<'a, T> {
         self.factor.panel_ref(s, self.isa)
     }
 
@@ -337,7 +337,10 @@ impl<'a, T: Value> Sweep<'a, T> {
         unsafe {
             let w = self.members.front(member);
             let npiv = self.begin_forward(s, w);
-            panel.forward(w, self.stride);
+            match panel {
+                PanelView::Strips(panel) => panel.forward(w, self.stride),
+                PanelView::Blocks(panel) => panel.forward(w, self.stride),
+            }
             x.copy_from_nonoverlapping(w, npiv * self.stride);
             let sums = w.add(npiv * self.stride);
             rows::scatter_add(self.x, inside, sums, self.stride);
@@ -372,7 +375,12 @@ impl<'a, T: Value> Sweep<'a, T> {
         // SAFETY: as above.
         unsafe { self.begin_forward(s, w.at(0)) };
         // SAFETY: as above.
-        unsafe { self.forward_blocks(panel, w) };
+        unsafe {
+            match panel {
+                PanelView::Strips(panel) => panel.forward(w.at(0), self.stride),
+                PanelView::Blocks(panel) => self.forward_blocks(panel, w),
+            }
+        }
         // SAFETY: no loop is running.
         unsafe { self.end_forward(s, w.at(0)) };
     }
@@ -419,7 +427,10 @@ impl<'a, T: Value> Sweep<'a, T> {
         unsafe {
             let w = self.members.front(member);
             let npiv = self.begin_backward(s, w);
-            panel.backward(w, self.stride);
+            match panel {
+                PanelView::Strips(panel) => panel.backward(w, self.stride),
+                PanelView::Blocks(panel) => panel.backward(w, self.stride),
+            }
             x.copy_from_nonoverlapping(w, npiv * self.stride);
         }
     }
@@ -435,7 +446,12 @@ impl<'a, T: Value> Sweep<'a, T> {
         // SAFETY: the space holds the largest front.
         let npiv = unsafe { self.begin_backward(s, w.at(0)) };
         // SAFETY: as above.
-        unsafe { self.backward_blocks(panel, w) };
+        unsafe {
+            match panel {
+                PanelView::Strips(panel) => panel.backward(w.at(0), self.stride),
+                PanelView::Blocks(panel) => self.backward_blocks(panel, w),
+            }
+        }
         // SAFETY: as above.
         unsafe {
             self.row(self.symbolic.columns(s).start)

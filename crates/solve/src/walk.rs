@@ -35,8 +35,6 @@ pub(crate) struct Upward<'a, T> {
     member: usize,
     /// The supernode to come.
     next: usize,
-    /// Pivots of a thin front at most.
-    thin: usize,
 }
 
 /// The same from the root to the first.
@@ -46,7 +44,6 @@ pub(crate) struct Downward<'a, T> {
     member: usize,
     /// One past the supernode to come.
     next: usize,
-    thin: usize,
 }
 
 impl<'a, T: Value> Upward<'a, T> {
@@ -59,7 +56,6 @@ impl<'a, T: Value> Upward<'a, T> {
             tree,
             member,
             next: tree.first as usize,
-            thin: THIN.min(sweep.factor.plan().block()),
         }
     }
 }
@@ -80,7 +76,7 @@ impl<'a, T: Value> Iterator for Upward<'a, T> {
             sweep.ask_for_front(s + FRONTS_AHEAD);
             ask_for_rows(sweep.symbolic.rows(s), ROWS_AHEAD as isize);
             ask_for_rows(sweep.plan.outer(s), ROWS_AHEAD as isize);
-            if columns.len() > self.thin {
+            if columns.len() > THIN {
                 // SAFETY: the promise of whoever made this walk.
                 unsafe { sweep.forward_front(s, self.tree, self.member) };
             } else if !columns.is_empty() {
@@ -117,7 +113,6 @@ impl<'a, T: Value> Downward<'a, T> {
             tree,
             member,
             next: tree.root as usize + 1,
-            thin: THIN.min(sweep.factor.plan().block()),
         }
     }
 }
@@ -137,7 +132,7 @@ impl<'a, T: Value> Iterator for Downward<'a, T> {
             let columns = sweep.symbolic.columns(s);
             sweep.ask_for_front(s.wrapping_sub(FRONTS_AHEAD));
             ask_for_rows(sweep.symbolic.rows(s), -(ROWS_AHEAD as isize));
-            if columns.len() > self.thin {
+            if columns.len() > THIN {
                 // SAFETY: the promise of whoever made this walk.
                 unsafe { sweep.backward_front(s, self.member) };
             } else if !columns.is_empty() {

@@ -123,6 +123,42 @@ fn fronts_match_elimination_one_pivot_at_a_time() {
     everywhere!(body);
 }
 
+#[test]
+fn tiny_fronts_are_written_in_strips_alike() {
+    fn body<T: Real>(isa: Isa) {
+        let nan = T::from_f64(f64::NAN);
+        for (npiv, nupd) in (1..=8).flat_map(|k| (0..=16 - k).map(move |u| (k, u))) {
+            let (size, mode) = ((npiv, nupd, 64), UpdateMode::Accumulate);
+            let Front { panel, update, .. } = front::<T>(size, mode);
+            let strips = Strips::panel(npiv, nupd, size_of::<T>());
+            let mut to = vec![nan; strips.len() + 16];
+            let (mut p, mut u) = (panel.clone(), update.clone());
+            let (mut q, mut v) = (panel, update);
+            let view = |p: &mut [T], u: &mut [T]| {
+                FrontMut::new(p.as_mut_ptr(), u.as_mut_ptr(), npiv, nupd, 64)
+            };
+            let (f, g) = (view(&mut p, &mut u), view(&mut q, &mut v));
+            // SAFETY: the fronts are valid and tiny, and there is room for the strips.
+            unsafe {
+                eliminate_tiny(f, mode, isa, None).unwrap();
+                eliminate_tiny(g, mode, isa, Some(to.as_mut_ptr())).unwrap();
+            }
+            let blocks = BlockColumns::panel(npiv, nupd, 64);
+            for (i, j) in (0..npiv).flat_map(|j| (j..npiv + nupd).map(move |i| (i, j))) {
+                let (got, want) = (to[strips.index(i, j)], p[blocks.index(i, j)]);
+                assert!(got == want, "{size:?} ({i},{j})");
+            }
+            assert!(to[strips.len()..].iter().all(|x| x.to_f64().is_nan()));
+            assert!(
+                u.iter()
+                    .zip(&v)
+                    .all(|(a, b)| a.to_f64().to_bits() == b.to_f64().to_bits())
+            );
+        }
+    }
+    everywhere!(body);
+}
+
 /// Bits of the entries that have a meaning.
 fn bits<T: Real>(size: (usize, usize, usize), panel: &[T], update: &[T]) -> Vec<u64> {
     let (npiv, nupd, block) = size;

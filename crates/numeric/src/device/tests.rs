@@ -411,7 +411,7 @@ fn compare_with_host<T: DeviceValue>(gpu: &Gpu, name: &str, tolerance: f64) {
 
         let all = (0..symbolic.supernodes()).flat_map(|s| {
             let (layout, panel) = (host.plan().panel_layout(s), host.panel(s));
-            (0..layout.cols).map(move |j| panel[layout.index(j, j)].ln())
+            (0..layout.cols()).map(move |j| panel[layout.index(j, j)].ln())
         });
         let want = 2.0 * all.sum::<f64>();
         let got = factor.log_determinant().unwrap();
