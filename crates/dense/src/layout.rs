@@ -110,7 +110,7 @@ const STRIPS_ORDER: usize = 256;
 pub(crate) const TILE_BYTES: usize = 64;
 
 /// A final panel in the order in which substitution reads it: the lower trapezoid of `rows × cols`, nothing else,
-/// in strips of [`STRIP`] columns (the last may be narrower).
+/// in strips of 8 columns (the last may be narrower).
 ///
 /// A strip is the triangle of its diagonal block, by columns, then the rows below that in tiles of [`tile`](Self::tile) rows
 /// (the last may be shorter), each column-major. A panel of one strip has one tile: it is read at once.
