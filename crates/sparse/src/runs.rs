@@ -56,8 +56,8 @@ impl Runs {
             let rows = pattern.rows(v as usize).iter();
             rows.map(|&i| usize::from(is_first(i as usize))).sum()
         };
-        let lens = first.par_iter().with_min_len(CHUNK).map(count);
-        let lens: Vec<usize> = lens.collect();
+        let lens = first.par_iter().with_min_len(CHUNK).with_max_len(CHUNK);
+        let lens: Vec<usize> = lens.map(count).collect();
         let mut col_ptr = Vec::with_capacity(first.len() + 1);
         col_ptr.push(0);
         col_ptr.extend(lens.iter().scan(0, |end, &len| {
@@ -86,7 +86,7 @@ impl Runs {
                 }
             }
         };
-        parts.into_par_iter().for_each(write);
+        parts.into_par_iter().with_max_len(1).for_each(write);
         first.push(n as u32);
         Some(Self {
             first,
@@ -147,7 +147,8 @@ fn is_worth(runs: usize, n: usize) -> bool {
 fn begins(pattern: &Pattern) -> Option<Vec<AtomicBool>> {
     let n = pattern.n();
     let unlike = |v: usize| !pattern.continues(v);
-    let vertices = (0..n).into_par_iter().with_min_len(CHUNK);
+    let vertices = (0..n).into_par_iter();
+    let vertices = vertices.with_min_len(CHUNK).with_max_len(CHUNK);
     let columns: Vec<bool> = vertices.map(unlike).collect();
     let begins: Vec<AtomicBool> = columns.iter().map(|&own| AtomicBool::new(own)).collect();
     if !is_worth(columns.iter().filter(|&&own| own).count(), n) {
@@ -156,6 +157,7 @@ fn begins(pattern: &Pattern) -> Option<Vec<AtomicBool>> {
     let columns = (0..n)
         .into_par_iter()
         .with_min_len(CHUNK)
+        .with_max_len(CHUNK)
         .filter(|&j| columns[j]);
     columns.for_each(|j| {
         let rows = pattern.rows(j);

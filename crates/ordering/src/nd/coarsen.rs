@@ -86,8 +86,9 @@ impl Coarsener {
             salt,
         };
         let block = if n < LARGE { n } else { n.div_ceil(BLOCKS) };
-        let blocks = self.mate.par_chunks_mut(block.max(1)).enumerate();
-        blocks.for_each(|(k, mate)| rating.match_block((k * block) as u32, mate));
+        let blocks = self.mate.par_chunks_mut(block.max(1)).with_max_len(1);
+        let numbered = blocks.enumerate();
+        numbered.for_each(|(k, mate)| rating.match_block((k * block) as u32, mate));
         let left = self.left(n);
         if block < n {
             rating.match_some(0, left.iter().copied(), &mut self.mate);
@@ -263,6 +264,7 @@ impl Contraction<'_> {
         let lock = || slots.lock().unwrap_or_else(PoisonError::into_inner);
         let parts: Vec<Weighted> = (0..count.div_ceil(block))
             .into_par_iter()
+            .with_max_len(1)
             .map(|k| {
                 let mut slot = lock().pop().unwrap_or_default();
                 let mut part = Weighted::default();

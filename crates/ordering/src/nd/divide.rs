@@ -31,6 +31,7 @@ impl Dissection<'_> {
         let shared = &*tree;
         let found: Vec<Vec<(u32, bool)>> = lists
             .into_par_iter()
+            .with_max_len(1)
             .map(|(t, list)| {
                 let mut space = self.take_space();
                 let mut part = space.graphs.pop().unwrap_or_default();
