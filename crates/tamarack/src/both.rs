@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use tamarack_ordering::{MergedGraph, NdOptions, OrderingError};
 use tamarack_plan::Machine;
-use tamarack_sparse::{Pattern, Permutation};
+use tamarack_sparse::{Pattern, Permutation, Runs};
 
 use crate::shape::{Look, Shape};
 
@@ -42,9 +42,10 @@ impl<'a> Both<'a> {
         self.merged.get().filter(|_| self.has_twins)
     }
 
-    /// The graph without twins, if it has been made.
-    pub(crate) fn known(&self) -> Option<&MergedGraph> {
-        self.merged.get()
+    /// Twins that follow one another, if there are enough; the graph is freed.
+    pub(crate) fn into_runs(self) -> Option<Runs> {
+        let merged = self.merged.into_inner();
+        merged.map_or_else(|| Runs::find(self.pattern), MergedGraph::into_runs)
     }
 
     /// The graph without twins. One thread asks for it.

@@ -16,7 +16,7 @@ use tamarack_ordering::{
     AmdOptions, MergedGraph, Method, NdOptions, OrderingError, Workspace, order, order_until,
 };
 use tamarack_plan::{Machine, predicted_secs};
-use tamarack_sparse::{Pattern, Permutation};
+use tamarack_sparse::{Pattern, Permutation, Runs};
 use tamarack_symbolic::{SymbolicDraft, SymbolicFactor};
 
 use crate::Error;
@@ -47,17 +47,17 @@ impl Chosen {
             order_secs: 0.0,
         };
         match &options.ordering {
-            Ordering::Permutation(given) => search.finish(given, None, "given"),
+            Ordering::Permutation(given) => search.finish(given, Runs::find(pattern), "given"),
             Ordering::Method(Method::NestedDissection(dissection)) => {
                 let graph = MergedGraph::new(pattern)?;
                 let permutation = graph.dissect(dissection, &AtomicBool::new(false))?;
                 search.order_secs = search.start.elapsed().as_secs_f64();
-                search.finish(&permutation, Some(&graph), ND)
+                search.finish(&permutation, graph.into_runs(), ND)
             }
             Ordering::Method(method) => {
                 let permutation = order(pattern, method, &mut Workspace::new())?;
                 search.order_secs = search.start.elapsed().as_secs_f64();
-                search.finish(&permutation, None, method.name())
+                search.finish(&permutation, Runs::find(pattern), method.name())
             }
             Ordering::Auto => search.auto(),
             Ordering::Best(budget) => search.best(*budget),
@@ -91,20 +91,22 @@ impl Search<'_> {
         }
     }
 
-    /// What an order leads to. Where its graph without twins is known they are not looked for again.
+    /// What an order leads to, given the twins that follow one another.
     fn draft<'p>(
         &self,
         permutation: &'p Permutation,
-        graph: Option<&MergedGraph>,
+        runs: Option<&Runs>,
     ) -> Result<SymbolicDraft<'p>, Error>
     where
         Self: 'p,
     {
         let (pattern, options) = (self.pattern, &self.options.symbolic);
-        Ok(match graph {
-            Some(graph) => SymbolicDraft::with_runs(pattern, graph.runs(), permutation, options)?,
-            None => SymbolicDraft::new(pattern, permutation, options)?,
-        })
+        Ok(SymbolicDraft::with_runs(
+            pattern,
+            runs,
+            permutation,
+            options,
+        )?)
     }
 
     fn predicted_secs(&self, draft: &SymbolicDraft<'_>) -> f64 {
@@ -112,13 +114,16 @@ impl Search<'_> {
         predicted_secs(draft.front_sizes(), &self.machine(), precision)
     }
 
+    /// Analyzes to the end. The runs of twins are freed on the way: later arrays of an analysis are cut from what earlier ones leave.
     fn finish(
         &self,
         permutation: &Permutation,
-        graph: Option<&MergedGraph>,
+        runs: Option<Runs>,
         name: &'static str,
     ) -> Result<Chosen, Error> {
-        self.finish_draft(self.draft(permutation, graph)?, name)
+        let draft = self.draft(permutation, runs.as_ref())?;
+        drop(runs);
+        self.finish_draft(draft, name)
     }
 
     fn finish_draft(&self, draft: SymbolicDraft<'_>, name: &'static str) -> Result<Chosen, Error> {
@@ -142,14 +147,13 @@ impl Search<'_> {
         if shape.is_worth_a_look() {
             return self.auto_of_many(shape);
         }
-        let never = AtomicBool::new(false);
         let both = Both::new(self.pattern, shape)?;
-        match self.minimum_degree(both.twins(), shape, &never)? {
+        match self.minimum_degree(&both)? {
             Degree::Enough(chosen) => Ok(*chosen),
             Degree::Dear { permutation, secs } => {
-                let nd = both.dissect(&never)?;
+                let nd = both.dissect(&AtomicBool::new(false))?;
                 self.order_secs = self.start.elapsed().as_secs_f64();
-                self.better(&permutation, secs, &nd, both.known())
+                self.better(&permutation, secs, &nd, both.into_runs())
             }
         }
     }
@@ -166,7 +170,7 @@ impl Search<'_> {
             false => None,
         };
         let (degree, (look, found)) = match known {
-            Some(look) if alone => (self.degree(&both), (look, None)),
+            Some(look) if alone => (self.minimum_degree(&both), (look, None)),
             _ => {
                 let machine = self.machine();
                 let second = || {
@@ -177,7 +181,7 @@ impl Search<'_> {
                     };
                     Ok::<_, OrderingError>((look, found))
                 };
-                let (degree, second) = rayon::join(|| self.degree(&both), second);
+                let (degree, second) = rayon::join(|| self.minimum_degree(&both), second);
                 (degree, second?)
             }
         };
@@ -194,17 +198,9 @@ impl Search<'_> {
         };
         self.order_secs = self.start.elapsed().as_secs_f64();
         match degree {
-            None => self.finish(&found, both.known(), ND),
-            Some((degree, secs)) => self.better(&degree, secs, &found, both.known()),
+            None => self.finish(&found, both.into_runs(), ND),
+            Some((degree, secs)) => self.better(&degree, secs, &found, both.into_runs()),
         }
-    }
-
-    /// Minimum degree, which may show that a dissection is in vain.
-    fn degree(&self, both: &Both<'_>) -> Result<Degree, Error> {
-        let found = self.minimum_degree(both.twins(), both.shape, &both.no_degree);
-        let enough = matches!(found, Ok(Degree::Enough(_)));
-        both.no_dissection.store(enough, Relaxed);
-        found
     }
 
     /// The better of minimum degree, of so many predicted seconds, and nested dissection.
@@ -213,40 +209,45 @@ impl Search<'_> {
         degree: &Permutation,
         secs: f64,
         dissection: &Permutation,
-        graph: Option<&MergedGraph>,
+        runs: Option<Runs>,
     ) -> Result<Chosen, Error> {
-        let draft = self.draft(dissection, graph)?;
+        let draft = self.draft(dissection, runs.as_ref())?;
         if self.predicted_secs(&draft) < secs {
+            drop(runs);
             return self.finish_draft(draft, ND);
         }
         drop(draft);
-        self.finish(degree, graph, AMD)
+        self.finish(degree, runs, AMD)
     }
 
-    /// Orders by minimum degree, of the graph without twins where there are some, unless `stop` becomes true, and analyzes
-    /// it where a dissection would not save more than it takes.
-    fn minimum_degree(
-        &self,
-        twins: Option<&MergedGraph>,
-        shape: Shape,
-        stop: &AtomicBool,
-    ) -> Result<Degree, Error> {
+    /// Orders by minimum degree, of the graph without twins where there are some, unless that is seen to be in vain. Where a
+    /// dissection would not save more than it takes, that one is in vain, and the analysis is finished.
+    fn minimum_degree(&self, both: &Both<'_>) -> Result<Degree, Error> {
+        let stop = &both.no_degree;
         if stop.load(Relaxed) {
             return Err(OrderingError::Stopped.into());
         }
         let mut own = Search { ..*self };
         let method = Method::Amd(AmdOptions::default());
+        let twins = both.twins();
         let permutation = match twins {
             Some(graph) => graph.minimum_degree(stop)?,
             None => order_until(self.pattern, &method, &mut Workspace::new(), stop)?,
         };
         own.order_secs = own.start.elapsed().as_secs_f64();
-        let draft = own.draft(&permutation, twins)?;
+        let found = match twins {
+            Some(_) => None,
+            None => Runs::find(self.pattern),
+        };
+        let runs = twins.map_or(found.as_ref(), MergedGraph::runs);
+        let draft = own.draft(&permutation, runs)?;
+        drop(found);
         let secs = own.predicted_secs(&draft);
-        if shape.is_worth_dissecting(secs, &own.machine()) {
+        if both.shape.is_worth_dissecting(secs, &own.machine()) {
             drop(draft);
             return Ok(Degree::Dear { permutation, secs });
         }
+        both.no_dissection.store(true, Relaxed);
         let chosen = own.finish_draft(draft, AMD)?;
         Ok(Degree::Enough(Box::new(chosen)))
     }
@@ -259,14 +260,14 @@ impl Search<'_> {
         let graph = MergedGraph::new(self.pattern)?;
         self.order_secs = self.start.elapsed().as_secs_f64();
         let mut name = AMD;
-        let mut secs = self.predicted_secs(&self.draft(&best, Some(&graph))?);
+        let mut secs = self.predicted_secs(&self.draft(&best, graph.runs())?);
         for seed in 0.. {
             let begun = self.start.elapsed();
             let mut dissection = NdOptions::default();
             dissection.seed = seed;
             let found = graph.dissect(&dissection, &AtomicBool::new(false))?;
             self.order_secs += (self.start.elapsed() - begun).as_secs_f64();
-            let own = self.predicted_secs(&self.draft(&found, Some(&graph))?);
+            let own = self.predicted_secs(&self.draft(&found, graph.runs())?);
             if own < secs {
                 (best, secs, name) = (found, own, ND);
             }
@@ -276,7 +277,7 @@ impl Search<'_> {
                 break;
             }
         }
-        self.finish(&best, Some(&graph), name)
+        self.finish(&best, graph.into_runs(), name)
     }
 }
 

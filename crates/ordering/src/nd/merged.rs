@@ -49,6 +49,11 @@ impl MergedGraph {
         self.runs.as_ref()
     }
 
+    /// The same alone: what the graph takes is free for what comes after the ordering.
+    pub fn into_runs(self) -> Option<Runs> {
+        self.runs
+    }
+
     /// Number of vertices.
     pub fn n(&self) -> usize {
         self.compressed.graph.n()
