@@ -19,8 +19,10 @@ use crate::options::{Options, Ordering};
 use crate::witness::Witness;
 use crate::{Error, Factor};
 
-/// Patterns of fewer entries are analyzed on whatever threads there are: to start others takes longer.
-const WORTH_THREADS: u64 = 200_000;
+/// Patterns of fewer entries and unknowns are analyzed by the caller's thread: their steps are hardly cut into tasks, and to start
+/// threads takes longer.
+const FEW_ENTRIES: u64 = 200_000;
+const FEW_UNKNOWNS: usize = 1 << 13;
 
 /// Bytes of a factor from which on the analysis gives back what it has freed: the factor will want it.
 const LARGE_FACTOR: u64 = 1 << 26;
@@ -134,7 +136,7 @@ impl Analysis {
                 seconds,
             } = Chosen::new(pattern, options)?;
             let analysis = Self::planned(pattern, Arc::new(symbolic), name, options, seconds);
-            if pattern.nnz_lower() >= WORTH_THREADS && wants_memory(options) {
+            if !is_small(pattern) && wants_memory(options) {
                 rayon::broadcast(|_| return_end_of_heap());
             }
             analysis
@@ -170,7 +172,7 @@ impl Analysis {
             let on_host = matches!(options.device, Device::Cpu);
             on_host.then(|| Arc::new(Substitution::new(&symbolic)))
         };
-        let (plan, substitution) = if pattern.nnz_lower() < WORTH_THREADS {
+        let (plan, substitution) = if is_small(pattern) {
             (of_factor(), of_solves())
         } else {
             with_threads(pattern, options, || rayon::join(of_factor, of_solves))
@@ -458,6 +460,11 @@ fn wants_memory(options: &Options) -> bool {
     !matches!(options.device, Device::Gpu(_))
 }
 
+/// Whether an analysis is not worth threads.
+fn is_small(pattern: &Pattern) -> bool {
+    pattern.n() < FEW_UNKNOWNS && pattern.nnz_lower() < FEW_ENTRIES
+}
+
 /// Runs `work` on as many threads as the options say, by one of them: a caller from outside would sleep at each step until the
 /// threads are woken, and they until it is.
 fn with_threads<T: Send>(
@@ -465,7 +472,7 @@ fn with_threads<T: Send>(
     options: &Options,
     work: impl FnOnce() -> T + Send,
 ) -> T {
-    if pattern.nnz_lower() < WORTH_THREADS {
+    if is_small(pattern) {
         return work();
     }
     match options.threads {
