@@ -60,26 +60,7 @@ impl Substitution {
             });
             accumulator_rows += symbolic.nupd(root as usize);
         }
-        let mut outer_ptr = Vec::with_capacity(count + 1);
-        let mut outer_rows = Vec::new();
-        // Where each row stands among those of the root that was looked at last.
-        let mut place = vec![0; symbolic.n()];
-        let mut placed = u32::MAX;
-        for (s, &root) in root_of.iter().enumerate() {
-            outer_ptr.push(outer_rows.len() as u64);
-            if root == u32::MAX {
-                continue;
-            }
-            if placed != root {
-                placed = root;
-                for (&row, position) in symbolic.rows(root as usize).iter().zip(0..) {
-                    place[row as usize] = position;
-                }
-            }
-            let end = symbolic.columns(root as usize).end;
-            locate_outer(symbolic.rows(s), end, &place, &mut outer_rows);
-        }
-        outer_ptr.push(outer_rows.len() as u64);
+        let (outer_ptr, outer_rows) = outer_rows(symbolic, &root_of);
         let order = |s| symbolic.npiv(s) + symbolic.nupd(s);
         let largest_front = (0..count).map(order).max().unwrap_or(0);
         let n = symbolic.n();
@@ -112,10 +93,54 @@ impl Substitution {
     }
 }
 
-/// Appends where the rows of `s` beyond column `end` stand among those of its subtree's root, by `place`.
-fn locate_outer(rows: &[u32], end: usize, place: &[u32], outer: &mut Vec<u32>) {
-    let inside = rows.partition_point(|&r| (r as usize) < end);
-    outer.extend(rows[inside..].iter().map(|&row| place[row as usize]));
+/// Where the rows of each supernode that are outside its subtree stand among those of the subtree's root: offsets and positions. A
+/// sum front has no part in L, and none here.
+fn outer_rows(symbolic: &SymbolicFactor, root_of: &[u32]) -> (Vec<u64>, Vec<u32>) {
+    let in_trees = || root_of.iter().enumerate();
+    let in_trees = || in_trees().filter(|&(s, &root)| root != u32::MAX && symbolic.npiv(s) > 0);
+    // Those of a subtree's root and its children are known without a search.
+    let mut outer_ptr = vec![0; root_of.len() + 1];
+    for (s, &root) in in_trees() {
+        let end = symbolic.columns(root as usize).end;
+        let rows = symbolic.rows(s);
+        let inside = match s as u32 == root {
+            true => 0,
+            // Below a sum front all of them are.
+            false if rows.first().is_none_or(|&row| row as usize >= end) => 0,
+            false => rows.partition_point(|&row| (row as usize) < end),
+        };
+        outer_ptr[s] = (rows.len() - inside) as u64;
+    }
+    let mut sum = 0;
+    for ptr in &mut outer_ptr {
+        sum += std::mem::replace(ptr, sum);
+    }
+    let mut outer_rows = Vec::with_capacity(sum as usize);
+    // Where each row stands among those of the root that was looked at last.
+    let mut place = vec![0; symbolic.n()];
+    let mut placed = u32::MAX;
+    for (s, &root) in in_trees() {
+        let count = (outer_ptr[s + 1] - outer_ptr[s]) as usize;
+        let inside = symbolic.nupd(s) - count;
+        let above = symbolic.parent(s).filter(|&above| above == root as usize);
+        if s as u32 == root {
+            outer_rows.extend(0..count as u32);
+        } else if let Some(above) = above {
+            let pivots = symbolic.npiv(above) as u32;
+            let relative = &symbolic.relative(s)[inside..];
+            outer_rows.extend(relative.iter().map(|&at| at - pivots));
+        } else {
+            if placed != root {
+                placed = root;
+                for (&row, position) in symbolic.rows(root as usize).iter().zip(0..) {
+                    place[row as usize] = position;
+                }
+            }
+            let rows = &symbolic.rows(s)[inside..];
+            outer_rows.extend(rows.iter().map(|&row| place[row as usize]));
+        }
+    }
+    (outer_ptr, outer_rows)
 }
 
 /// Roots of the subtrees in elimination order, first supernodes of all subtrees, and the top.
