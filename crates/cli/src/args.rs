@@ -1,7 +1,9 @@
 //! What the command line accepts, as types.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::thread;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tamarack::Device;
@@ -53,6 +55,19 @@ pub enum Command {
     /// GPUs and their kernels
     #[command(subcommand)]
     Gpu(GpuCommand),
+}
+
+impl Command {
+    /// Threads that it may start.
+    pub fn threads(&self) -> usize {
+        let asked = match self {
+            Self::Solve(args) => args.machine.threads,
+            Self::Plan(args) => args.machine.threads,
+            Self::Bench(args) => args.machine.threads,
+            _ => None,
+        };
+        asked.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get))
+    }
 }
 
 #[derive(Debug, Subcommand)]

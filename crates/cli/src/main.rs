@@ -26,11 +26,11 @@ use failure::{Failure, exit_code};
 use progress::Talk;
 
 fn main() -> ExitCode {
-    heap::keep();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
+    heap::keep(cli.command.threads());
     interrupt::install();
     let talk = match (cli.quiet, cli.verbose) {
         (true, _) => Talk::Quiet,
