@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tamarack_dense::{Isa, PanelLayout, PanelRef, StripsRef};
 use tamarack_plan::FactorPlan;
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
-use tamarack_store::{Arena, return_spare_blocks};
+use tamarack_store::{Arena, Pace, return_spare_blocks};
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::control::{Control, Meter};
@@ -100,6 +100,13 @@ impl<T: Value> NumericFactor<T> {
             plan,
             team,
         };
+        let pace = Pace::default();
+        for arena in [&mut factor.arena, &mut factor.packed] {
+            let team = &factor.team;
+            arena.touch(&pace, |parts, body| {
+                team.for_each(parts, |part, _| body(part))
+            });
+        }
         factor.refactorize(a, control)?;
         Ok(factor)
     }

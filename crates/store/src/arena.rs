@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
+use crate::pages::Pace;
 use crate::spare::Block;
 
 /// Number types an [`Arena`] may hold: every bit pattern, all zeros included, is a value.
@@ -34,8 +35,7 @@ pub enum StoreError {
 
 /// A fixed block of numbers, zero at first, never moved.
 ///
-/// Pages of a large block are taken when first touched, so whoever fills a part first pays for it, on
-/// its own core.
+/// Pages of a large block are taken when first touched: by [`touch`](Self::touch), or by whoever fills a part first.
 #[derive(Debug)]
 pub struct Arena<T> {
     /// Words, aligned for both number types.
@@ -56,6 +56,15 @@ impl<T: Element> Arena<T> {
             len: len as usize,
             element: PhantomData,
         })
+    }
+
+    /// Takes pages for all numbers now, huge ones while they come quickly; those left are taken when first used.
+    ///
+    /// `for_each(parts, body)` is to call `body(part)` once for each part in `0..parts`, on as many threads as it likes.
+    /// Arenas that are touched one after another share a `pace`.
+    pub fn touch(&mut self, pace: &Pace, for_each: impl FnOnce(usize, &(dyn Fn(usize) + Sync))) {
+        let bytes = self.len * size_of::<T>();
+        self.block.touch(bytes, pace, for_each);
     }
 
     /// Room, in numbers.
@@ -110,6 +119,16 @@ mod tests {
             assert_eq!((a.len(), a.bytes()), (len, 8 * len as u64));
         }
         assert_eq!(Arena::<f32>::new(3).unwrap().as_slice(), &[0.0; 3]);
+    }
+
+    #[test]
+    fn touched_numbers_are_as_they_were() {
+        for len in [1 << 10, 1 << 20, 3_000_001] {
+            let mut a = Arena::<f64>::new(len).unwrap();
+            a.as_mut_slice()[17] = 3.0;
+            a.touch(&Pace::default(), |parts, body| (0..parts).for_each(body));
+            assert_eq!(a.as_slice().iter().sum::<f64>(), 3.0);
+        }
     }
 
     #[test]

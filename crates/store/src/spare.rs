@@ -9,6 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::MmapMut;
 
+use crate::pages::{self, HUGE_PAGE_BYTES, Pace};
+
 /// Words up to which a block comes from the program's own heap: memory that was used before costs less
 /// than a page of the operating system.
 const HEAP_WORDS: usize = 1 << 17;
@@ -18,9 +20,6 @@ const KEPT_WORDS: usize = 1 << 21;
 
 /// Words that are kept in the whole program: 32 MiB, half of what glibc's allocator may keep of its own accord.
 const KEPT_WORDS_IN_ALL: usize = 1 << 22;
-
-/// Bytes of a huge page of x86-64, and of 64-bit ARM with small pages of 4 KiB.
-const HUGE_PAGE_BYTES: usize = 1 << 21;
 
 static SPARE: Mutex<Spare> = Mutex::new(Spare(Vec::new()));
 
@@ -55,16 +54,7 @@ impl Words {
         // would be small pages.
         let room = bytes.checked_next_multiple_of(HUGE_PAGE_BYTES);
         let map = MmapMut::map_anon(room.ok_or(io::ErrorKind::OutOfMemory)?)?;
-        // First touch of small pages runs at 0.3 to 2.4 GB/s, of huge ones at 10 (BASELINES). A last page that would
-        // mostly stay empty is not worth its memory. The advice may be refused; then the pages are small and
-        // everything still works.
-        #[cfg(target_os = "linux")]
-        {
-            let huge = (bytes + HUGE_PAGE_BYTES / 2) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
-            if let Err(error) = map.advise_range(memmap2::Advice::HugePage, 0, huge) {
-                let _ = error;
-            }
-        }
+        pages::ask_for_huge(&map, bytes);
         Ok(Self::Map(map))
     }
 
@@ -140,6 +130,20 @@ impl Block {
 
     pub fn as_mut_ptr(&mut self) -> *mut u64 {
         self.0.as_mut_ptr()
+    }
+
+    /// Touches the pages of its first `bytes`; `for_each` calls what it is given once for each of so many parts,
+    /// on whatever threads it likes.
+    pub fn touch(
+        &mut self,
+        bytes: usize,
+        pace: &Pace,
+        for_each: impl FnOnce(usize, &(dyn Fn(usize) + Sync)),
+    ) {
+        if let Words::Map(map) = &self.0 {
+            let parts = pages::parts(map, bytes);
+            for_each(parts, &|part| pages::touch(map, bytes, part, pace));
+        }
     }
 }
 

@@ -136,7 +136,7 @@ impl Analysis {
                 seconds,
             } = Chosen::new(pattern, options)?;
             let analysis = Self::planned(pattern, Arc::new(symbolic), name, options, seconds);
-            if !is_small(pattern) && wants_memory(options) {
+            if pattern.nnz_lower() >= FEW_ENTRIES && wants_memory(options) {
                 rayon::broadcast(|_| return_end_of_heap());
             }
             analysis
