@@ -102,6 +102,10 @@ pub fn solvers(job: &Job<'_>) -> Vec<Solver> {
     if let Some(shim) = shim.filter(|s| s.exists()) {
         mkl.push(("LD_PRELOAD".into(), text(&shim)));
     }
+    library("pardiso24", &mkl, &["2", "0"]);
+    if job.threads > 1 {
+        library("pardiso24/1", &mkl, &["3", "1"]);
+    }
     let given = order.as_deref();
     library("cholmod", &mkl, &[given.unwrap_or("amd")]);
     library(

@@ -152,6 +152,6 @@ pub fn order_until(
 /// Writes the elimination order that the quotient graph holds to `ws.order`.
 fn finish(ws: &mut Workspace) -> Result<(), OrderingError> {
     refill(&mut ws.order, ws.quotient.n(), 0)?;
-    let [first, owner] = &mut ws.scratch;
-    ws.quotient.elimination_order(&mut ws.order, first, owner)
+    ws.quotient
+        .elimination_order(&mut ws.order, &mut ws.scratch)
 }

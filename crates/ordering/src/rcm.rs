@@ -9,14 +9,13 @@ use crate::error::{OrderingError, refill};
 use crate::graph::Graph;
 use crate::mindeg::NONE;
 
-/// Writes the order to `order` (length n); `scratch` holds the levels of one search.
+/// Writes the order to `order` (length n); `queue` holds the levels of one search.
 pub(crate) fn order(
     graph: &Graph,
     order: &mut Vec<u32>,
-    scratch: &mut [Vec<u32>; 2],
+    [seen, queue, _]: &mut [Vec<u32>; 3],
 ) -> Result<(), OrderingError> {
     let n = graph.n();
-    let [seen, queue] = scratch;
     refill(order, n, NONE)?;
     refill(seen, n, NONE)?;
     refill(queue, n, NONE)?;

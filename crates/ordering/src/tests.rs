@@ -180,5 +180,6 @@ fn addresses(ws: &Workspace) -> Vec<usize> {
         ws.order.as_ptr() as usize,
         ws.scratch[0].as_ptr() as usize,
         ws.scratch[1].as_ptr() as usize,
+        ws.scratch[2].as_ptr() as usize,
     ]
 }

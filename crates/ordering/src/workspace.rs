@@ -4,7 +4,7 @@ use crate::mindeg::{DegreeLists, HashTable, QuotientGraph};
 
 /// Everything an ordering needs besides its result; one per thread.
 ///
-/// Grows to what the largest graph so far needed: about `1.2 · nnz(A) + 16 n` words for the minimum
+/// Grows to what the largest graph so far needed: about `1.2 · nnz(A) + 17 n` words for the minimum
 /// degree family. A second ordering of a graph that is not larger allocates its result only.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
@@ -12,7 +12,7 @@ pub struct Workspace {
     pub(crate) lists: DegreeLists,
     pub(crate) table: HashTable,
     pub(crate) order: Vec<u32>,
-    pub(crate) scratch: [Vec<u32>; 2],
+    pub(crate) scratch: [Vec<u32>; 3],
 }
 
 impl Workspace {

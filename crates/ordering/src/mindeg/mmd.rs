@@ -35,7 +35,7 @@ pub(crate) struct Mmd<'a> {
 impl<'a> Mmd<'a> {
     /// An elimination of the quotient graph that `ws` holds.
     pub(crate) fn new(ws: &'a mut Workspace, delta: Option<u32>) -> Self {
-        let [round, _] = &mut ws.scratch;
+        let [round, ..] = &mut ws.scratch;
         Self {
             q: &mut ws.quotient,
             lists: &mut ws.lists,

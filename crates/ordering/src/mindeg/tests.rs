@@ -208,11 +208,33 @@ fn naive_fill(adjacent: &[u64], order: &[u32]) -> u64 {
     nnz
 }
 
+/// Whether every subtree of the elimination tree of the given order is a range that ends with its root.
+fn is_postorder(adjacent: &[u64], order: &[u32]) -> bool {
+    let mut adjacent = adjacent.to_vec();
+    let place = |v: u32| order.iter().position(|&k| k == v).unwrap();
+    let n = order.len();
+    let (mut parent, mut size) = (vec![n; n], vec![1; n]);
+    for (j, &k) in order.iter().enumerate() {
+        let later = order[j + 1..].iter().fold(0, |set, &v| set | 1u64 << v);
+        let outside = adjacent[k as usize] & later;
+        for (v, set) in adjacent.iter_mut().enumerate() {
+            if outside >> v & 1 == 1 {
+                *set |= outside & !(1 << v);
+            }
+        }
+        let above = (0..n as u32).filter(|&v| outside >> v & 1 == 1);
+        if let Some(p) = above.map(place).min() {
+            parent[j] = p;
+            size[p] += size[j];
+        }
+    }
+    (0..n).all(|j| (j + 1 - size[j]..j).all(|k| parent[k] <= j))
+}
+
 fn final_order(ws: &Workspace) -> Vec<u32> {
     let mut order = vec![NONE; ws.quotient.n()];
-    let (mut a, mut b) = (Vec::new(), Vec::new());
     ws.quotient
-        .elimination_order(&mut order, &mut a, &mut b)
+        .elimination_order(&mut order, &mut Default::default())
         .unwrap();
     order
 }
@@ -229,6 +251,9 @@ fn check_all(seeds: std::ops::Range<u64>, run: impl Fn(&mut Workspace, &mut Chec
         let order = final_order(&ws);
         assert_eq!(checker.alive, 0);
         assert_eq!(naive_fill(&graph, &order), checker.nnz_l, "seed {seed}");
+        if checker.exact {
+            assert!(is_postorder(&graph, &order), "seed {seed}");
+        }
         steps += checker.steps;
     }
     assert!(steps > 10_000);

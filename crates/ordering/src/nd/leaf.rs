@@ -40,10 +40,9 @@ impl LeafSpace {
         elimination.until(stop).run(NONE, &mut ())?;
         self.order.clear();
         self.order.resize(self.vertices.len(), 0);
-        let [first, owner] = &mut self.ws.scratch;
         self.ws
             .quotient
-            .elimination_order(&mut self.order, first, owner)?;
+            .elimination_order(&mut self.order, &mut self.ws.scratch)?;
         for (slot, &k) in piece.iter_mut().zip(&self.order) {
             *slot = self.vertices[k as usize];
         }
