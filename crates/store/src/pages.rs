@@ -5,7 +5,6 @@
 //! 0.4 GB/s; small pages then come from fragments that it could not take (run `first-4`). Only trying tells, so
 //! each huge page is timed.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -31,9 +30,10 @@ pub struct Pace {
     slow: AtomicUsize,
 }
 
+#[cfg(any(target_os = "linux", test))]
 impl Pace {
     /// Whether huge pages are not worth waiting for; stays so.
-    pub fn is_slow(&self) -> bool {
+    fn is_slow(&self) -> bool {
         self.slow.load(Ordering::Relaxed) >= SLOW_PAGES
     }
 
@@ -79,7 +79,7 @@ pub(crate) fn touch(map: &MmapMut, bytes: usize, part: usize, pace: &Pace) {
 }
 
 #[cfg(target_os = "linux")]
-fn touch_pages(map: &MmapMut, part: Range<usize>, pace: &Pace) {
+fn touch_pages(map: &MmapMut, part: std::ops::Range<usize>, pace: &Pace) {
     use memmap2::Advice;
     for at in part.clone().step_by(HUGE_PAGE_BYTES) {
         if pace.is_slow() {
