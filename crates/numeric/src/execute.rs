@@ -100,6 +100,10 @@ impl FirstFailure {
     }
 }
 
+/// Seconds to start and end a thread, with what it meets for the first time. A first factorization that is shorter does
+/// without: one that is never repeated would only lose.
+const THREAD_SECS: f64 = 300e-6;
+
 /// What a run of the executor came to.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Outcome {
@@ -156,11 +160,21 @@ impl<T: Value> Execution<'_, T> {
                 }
             }
         };
-        team.during(Phase::Subtrees, 0, || team.run(&subtrees));
+        let short = self.new_arena && plan.predicted_secs() < THREAD_SECS;
+        team.during(Phase::Subtrees, 0, || {
+            if short || plan.subtrees().len() <= 1 {
+                subtrees(0);
+            } else {
+                team.run(&subtrees);
+            }
+        });
         let top = || {
             for &s in plan.top() {
                 let mut book = team.profiler().map(|p| Book::top(p, s));
-                let crew = Crew::All(team, self.front_id(s as usize));
+                let crew = match short {
+                    true => Crew::Alone(0), // whose part of the packed memory is where the whole of it begins
+                    false => Crew::All(team, self.front_id(s as usize)),
+                };
                 // SAFETY: all children are done; the front is in the hands of the team.
                 unsafe { self.process(s as usize, 0, crew, &failure, book.as_mut()) };
                 if let Some(book) = book {

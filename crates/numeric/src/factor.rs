@@ -111,7 +111,8 @@ impl<T: Value> NumericFactor<T> {
         Ok(factor)
     }
 
-    /// Factorizes other values of the same pattern into the same memory; allocates nothing.
+    /// Factorizes other values of the same pattern into the same memory; allocates nothing. Only where the first
+    /// factorization was predicted to take less time than starting the team's threads does the second one start them.
     ///
     /// # Errors
     /// As for [`factorize`](Self::factorize). After an error that comes from the values or from

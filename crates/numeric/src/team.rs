@@ -4,7 +4,8 @@
 //! asleep or whose core is busy simply take no share. So a loop ends even if the caller does all
 //! of it, two callers cannot block each other, and a neighbour's load costs its share of the
 //! machine and no more. Starting and ending a loop allocates nothing, which no general thread pool
-//! promises; `docs/decisions/0002-team.md` has the comparison.
+//! promises; `docs/decisions/0002-team.md` has the comparison. The first loop that is shared
+//! starts the threads, so whoever has none to share pays for none.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -21,13 +22,13 @@ const SPINS: u32 = 4000;
 #[derive(Debug)]
 pub struct Team {
     shared: Arc<Shared>,
-    helpers: Vec<JoinHandle<()>>,
-    /// Held while a loop runs with helpers.
-    running: Mutex<()>,
+    size: usize,
+    /// The threads but the caller, once a loop was shared; locked while one runs with them.
+    helpers: Mutex<Option<Vec<JoinHandle<()>>>>,
     profiler: Option<Profiler>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
     /// Signals helpers: a job was posted, or the team ends.
@@ -57,30 +58,12 @@ unsafe impl Send for Job {}
 impl Team {
     /// A team of `threads` members, the caller included; 0 counts as 1.
     ///
-    /// Fewer are taken where the operating system refuses threads; see [`size`](Self::size).
+    /// Where the operating system refuses threads, fewer come to its loops.
     pub fn new(threads: usize) -> Self {
-        let shared = Arc::new(Shared {
-            state: Mutex::default(),
-            posted: Condvar::new(),
-            left: Condvar::new(),
-            epoch: AtomicU64::new(0),
-            active: AtomicUsize::new(0),
-            panicked: AtomicBool::new(false),
-        });
-        let helpers = (1..threads)
-            .map_while(|member| {
-                let shared = shared.clone();
-                let name = format!("tamarack-{member}");
-                std::thread::Builder::new()
-                    .name(name)
-                    .spawn(move || help(&shared, member))
-                    .ok()
-            })
-            .collect();
         Self {
-            shared,
-            helpers,
-            running: Mutex::new(()),
+            shared: Arc::default(),
+            size: threads.max(1),
+            helpers: Mutex::default(),
             profiler: None,
         }
     }
@@ -99,7 +82,7 @@ impl Team {
 
     /// Number of members, the caller included.
     pub fn size(&self) -> usize {
-        self.helpers.len() + 1
+        self.size
     }
 
     /// Calls `work(member)` on the calling thread (member 0) and on every member that is free.
@@ -110,15 +93,11 @@ impl Team {
     /// # Panics
     /// If `work` panics on any member.
     pub fn run(&self, work: &(dyn Fn(usize) + Sync)) {
-        let alone = self.helpers.is_empty();
-        let guard = if alone {
-            None
-        } else {
-            self.running.try_lock().ok()
-        };
-        let Some(_guard) = guard else {
+        let helpers = (self.size > 1).then(|| self.helpers.try_lock().ok());
+        let Some(mut helpers) = helpers.flatten() else {
             return work(0);
         };
+        helpers.get_or_insert_with(|| self.start());
         self.shared.post(work);
         let own = catch_unwind(AssertUnwindSafe(|| work(0)));
         let waiting = self.profiler().map(|profiler| (profiler, Instant::now()));
@@ -127,16 +106,29 @@ impl Team {
             profiler.waited(since);
         }
         let helper_panicked = self.shared.panicked.swap(false, Ordering::Relaxed);
+        drop(helpers); // a panic that goes on while it is held would poison it
         if let Err(panic) = own {
             resume_unwind(panic);
         }
         assert!(!helper_panicked, "a member of the team panicked");
     }
 
+    /// Starts the threads but the caller, as many as there are to be had.
+    fn start(&self) -> Vec<JoinHandle<()>> {
+        let start = |member| {
+            let shared = self.shared.clone();
+            std::thread::Builder::new()
+                .name(format!("tamarack-{member}"))
+                .spawn(move || help(&shared, member))
+                .ok()
+        };
+        (1..self.size).map_while(start).collect()
+    }
+
     /// Calls `body(i, member)` once for every `i` in `0..count`, in any order, `i` handed out in
     /// increasing order.
     pub fn for_each(&self, count: usize, body: impl Fn(usize, usize) + Sync) {
-        if count <= 1 || self.helpers.is_empty() {
+        if count <= 1 || self.size == 1 {
             return (0..count).for_each(|i| body(i, 0));
         }
         let next = AtomicUsize::new(0);
@@ -157,7 +149,11 @@ impl Drop for Team {
         self.shared.lock().stop = true;
         self.shared.epoch.fetch_add(1, Ordering::Release);
         self.shared.posted.notify_all();
-        for helper in self.helpers.drain(..) {
+        let helpers = self
+            .helpers
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        for helper in helpers.take().into_iter().flatten() {
             // A helper catches the panics of its jobs, so it has none of its own to report.
             let _ = helper.join();
         }
@@ -286,6 +282,17 @@ mod tests {
             assert!(outcome.is_err());
         }
         team.for_each(5, |_, _| {});
+    }
+
+    #[test]
+    fn only_a_shared_loop_starts_threads() {
+        let team = Team::new(3);
+        let started = || team.helpers.lock().unwrap().is_some();
+        team.for_each(1, |_, member| assert_eq!(member, 0));
+        assert!(!started());
+        team.for_each(2, |_, _| {});
+        assert!(started());
+        assert_eq!(team.size(), 3);
     }
 
     #[test]
