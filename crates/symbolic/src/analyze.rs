@@ -83,7 +83,7 @@ impl<'a> SymbolicDraft<'a> {
         };
         Ok(Self {
             pattern,
-            assembly: Assembly::new(&tree, &nodes, &counts.below, &forest, &merged),
+            assembly: Assembly::new(&tree, &nodes, &lower, &counts.below, &forest, &merged),
             nodes,
             lower,
             stats,
@@ -164,7 +164,7 @@ impl SymbolicFactor {
     /// Analyzes the factorization of matrices with a pattern, eliminated in a given order.
     ///
     /// The order of elimination that results, [`permutation`](Self::permutation), is `ordering`
-    /// followed by a renumbering that changes neither fill nor operations. Time and memory are near linear
+    /// followed by a renumbering that adds neither fill nor operations. Time and memory are near linear
     /// in `nnz(A)` and the size of the row structures; the same input gives the same result.
     ///
     /// # Errors

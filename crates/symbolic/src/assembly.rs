@@ -1,15 +1,17 @@
 //! The final order of supernodes and columns.
 //!
-//! Supernodes stand in the postorder that needs the smallest stack (`stack`), each with the nodes that amalgamation gave it. Linear,
-//! but for sorting the children of each supernode.
+//! Supernodes stand in the postorder that needs the smallest stack (`stack`), each with the nodes that amalgamation gave it: those
+//! of one fundamental supernode after the other, in an order of their own (`columns`). Linear, but for sorting.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::amalgamate::Merged;
+use crate::columns::{Columns, Found, Turned};
 use crate::factor::NONE;
 use crate::nodes::Nodes;
+use crate::permuted::LowerRows;
 use crate::postorder::Postordered;
 use crate::stack::stack_minimizing_postorder;
 use crate::supernodes::SuperForest;
@@ -42,6 +44,12 @@ impl Home {
         self.next_block.store(at, Relaxed);
     }
 
+    /// Whether that was said: the first column's first block is its triangle.
+    #[inline]
+    pub fn has_begun(&self) -> bool {
+        self.next_block.load(Relaxed) != 0
+    }
+
     /// Where its next block goes.
     #[inline]
     pub fn next_block(&self) -> u64 {
@@ -67,6 +75,8 @@ pub(crate) struct Assembly {
     pub rank_at: Vec<u32>,
     /// Offsets of the blocks of A by column, length `n + 1`: all of a node's are its first column's.
     pub entry_ptr: Vec<u64>,
+    /// Edges that are turned, rows increasing.
+    pub turned: Vec<Turned>,
 }
 
 impl Assembly {
@@ -75,6 +85,7 @@ impl Assembly {
     pub fn new(
         tree: &Postordered,
         nodes: &Nodes<'_>,
+        lower: &LowerRows,
         below: &[u32],
         forest: &SuperForest,
         merged: &Merged,
@@ -102,6 +113,7 @@ impl Assembly {
             homes: made(tree.len(), Home::default),
             rank_at: Vec::new(),
             entry_ptr: Vec::new(),
+            turned: Vec::new(),
         };
         let [to_npiv, to_parent, to_nupd, to_size] = [
             &mut out.super_ptr,
@@ -127,7 +139,7 @@ impl Assembly {
         let homes = gathered(forest.len(), |s| {
             place[rank[merged.into[s] as usize] as usize]
         });
-        out.place_columns(tree, nodes, below, forest, &homes);
+        out.place_columns(tree, nodes, lower, below, forest, &homes);
         out
     }
 
@@ -142,6 +154,7 @@ impl Assembly {
         &mut self,
         tree: &Postordered,
         nodes: &Nodes<'_>,
+        lower: &LowerRows,
         below: &[u32],
         forest: &SuperForest,
         homes: &[u32],
@@ -160,11 +173,11 @@ impl Assembly {
         let to_homes = &self.homes;
         let rank_at = shared_u32(&mut self.rank_at);
         let lengths = shared_u64(&mut self.entry_ptr);
-        map_all(chunks(forest.len(), CHUNK), |supernodes| {
+        let found = map_all(chunks(forest.len(), CHUNK), |supernodes| {
+            let mut sorted = Columns::new(tree, lower);
             for s in supernodes {
                 let (mut column, home) = (first[s], homes[s]);
-                let members = forest.ptr[s] as usize..forest.ptr[s + 1] as usize;
-                for (node, &below) in members.clone().zip(&below[members]) {
+                let mut place = |(node, below): (usize, u32)| {
                     let (rank, weight) = (tree.rank[node], tree.weight(node));
                     let first = nodes.first[rank as usize];
                     let packed = u64::from(first) << 32 | u64::from(home);
@@ -172,9 +185,18 @@ impl Assembly {
                     rank_at[column as usize].store(rank, Relaxed);
                     lengths[column as usize].store(u64::from(1 + below), Relaxed);
                     column += weight;
+                };
+                let members = forest.ptr[s] as usize..forest.ptr[s + 1] as usize;
+                let below = &below[members.clone()];
+                if Columns::are_many(forest.npiv[s]) {
+                    sorted.sort(members, below, first[s]).for_each(place);
+                } else {
+                    members.zip(below.iter().copied()).for_each(&mut place);
                 }
             }
+            sorted.found
         });
+        self.turned = Found::in_order(&found);
         sums_before(&mut self.entry_ptr);
     }
 }

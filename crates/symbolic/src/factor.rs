@@ -50,9 +50,10 @@ pub struct SymbolicFactor {
 pub struct Stats {
     /// Entries of the lower triangle of A.
     pub nnz_a: u64,
-    /// Entries of L, diagonal included, without amalgamation's zeros.
+    /// Entries of L, diagonal included, without amalgamation's zeros: in the order that was given, as columns of a supernode that
+    /// change places may have zeros among them.
     pub nnz_l: u64,
-    /// Operations of the factorization: Σ over columns of nnz(L column)², without amalgamation.
+    /// Operations of that factorization: Σ over columns of nnz(L column)², without amalgamation.
     pub flops: u128,
     /// Entries of the trapezoids kept: `nnz_l` and amalgamation's zeros.
     pub nnz_l_stored: u64,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use tamarack_sparse::Pattern;
 
 use crate::assembly::{Assembly, Home};
+use crate::columns::Turns;
 use crate::entries::Block;
 use crate::factor::NONE;
 use crate::nodes::{Nodes, Weights};
@@ -139,7 +140,32 @@ impl Sweep<'_> {
             self.climb::<W>(s, row);
             let node = &self.nodes[(s - self.supernodes.start) as usize];
             position = node.position(row.column, if W::ONES { 1 } else { row.weight });
+        } else if !home.has_begun() {
+            return; // turned: it comes with the other row
         }
+        self.write_edge(input, row, home, position, (first, low));
+    }
+
+    /// Writes the turned edges of a row.
+    #[inline(always)]
+    fn turn<W: Weights>(&mut self, input: &Input<'_, W>, row: &Row, turns: &mut Turns<'_>) {
+        for turned in turns.of(row.column) {
+            let home = &input.assembly.homes[turned.rank as usize];
+            let (first, _) = home.place();
+            self.write_edge(input, row, home, row.position, (first, turned.src));
+        }
+    }
+
+    /// Writes the edge to a node, given its first unknown and the low half of the edge's position in the user's values.
+    #[inline(always)]
+    fn write_edge<W: Weights>(
+        &mut self,
+        input: &Input<'_, W>,
+        row: &Row,
+        home: &Home,
+        position: u32,
+        (first, low): (u32, u32),
+    ) {
         let src = input.source(first.min(row.first), low);
         let shape = if W::ONES {
             0
@@ -169,6 +195,8 @@ impl Sweep<'_> {
         input: &Input<'_, W>,
         outer: impl Iterator<Item = (u32, usize)>,
     ) -> Vec<u32> {
+        let from = input.assembly.super_ptr[self.supernodes.start as usize];
+        let mut turns = Turns::from(&input.assembly.turned, from);
         for owner in self.supernodes.clone() {
             let columns = [0, 1].map(|k| input.assembly.super_ptr[owner as usize + k]);
             let mut column = columns[0];
@@ -178,6 +206,7 @@ impl Sweep<'_> {
                 for at in input.lower.range(row.rank) {
                     self.enter(input, &row, at);
                 }
+                self.turn(input, &row, &mut turns);
                 column += row.weight;
             }
         }
@@ -203,6 +232,7 @@ impl Sweep<'_> {
         inner: impl Iterator<Item = (u32, usize)>,
     ) {
         let mut inner = inner.peekable();
+        let mut turns = Turns::from(&input.assembly.turned, 0);
         for (k, &column) in columns.iter().enumerate() {
             let rank = input.assembly.rank_at[column as usize];
             let owner = input.assembly.owner(rank as usize);
@@ -215,6 +245,7 @@ impl Sweep<'_> {
             while let Some((_, at)) = inner.next_if(|&(of, _)| of == column) {
                 self.enter(input, &row, at);
             }
+            self.turn(input, &row, &mut turns);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use std::collections::BTreeSet;
 
-use tamarack_sparse::{ElimIdx, Pattern, UserIdx};
+use tamarack_sparse::{ElimIdx, Pattern, Permutation, UserIdx};
 
 use super::naive;
 use super::random::{Random, blocks, dissected, grid, pattern};
@@ -31,24 +31,43 @@ fn below(f: &SymbolicFactor, j: usize) -> BTreeSet<u32> {
     rows.into_iter().skip(1).collect()
 }
 
-fn check_exact(a: &Pattern, f: &SymbolicFactor) {
-    let truth = naive::fill(a, f.permutation());
+/// The final order but for the columns of each supernode, which stand as they were given.
+fn columns_as_given(f: &SymbolicFactor, order: &Permutation) -> Permutation {
+    let mut users = f.permutation().user_of_elim().to_vec();
+    for s in 0..f.supernodes() {
+        users[f.columns(s)].sort_unstable_by_key(|&user| order.elim(UserIdx(user)));
+    }
+    Permutation::from_elimination_order(&users).unwrap()
+}
+
+fn check_exact(a: &Pattern, f: &SymbolicFactor, order: &Permutation) {
+    let given = columns_as_given(f, order);
+    let truth = naive::fill(a, &given);
     for (j, rows) in truth.iter().enumerate() {
-        assert_eq!(&below(f, j), rows, "column {j}");
-        assert_eq!(f.supernode_of_column()[j] as usize, f.owner(j));
+        let s = f.owner(j);
+        assert_eq!(f.supernode_of_column()[j] as usize, s);
+        assert_eq!(rows.len() + 1, f.column_count(j), "column {j}");
+        let outside = rows.range(f.columns(s).end as u32..);
+        let user = |&row: &u32| given.user(ElimIdx(row));
+        let outside = outside.map(|row| f.permutation().elim(user(row)).0);
+        assert_eq!(
+            outside.collect::<BTreeSet<u32>>(),
+            f.rows(s).iter().copied().collect()
+        );
     }
     assert_eq!(&f.super_ptr[..f.supernodes()], naive::fundamental(&truth));
     assert_eq!(f.stats().nnz_l, f.stats().nnz_l_stored);
     assert_eq!(f.stats().flops, f.stats().flops_stored);
 }
 
-/// What holds with and without amalgamation; `strict` is the naive fill in the final order.
-fn check_invariants(a: &Pattern, f: &SymbolicFactor) {
-    let truth = naive::fill(a, f.permutation());
+/// What holds with and without amalgamation.
+fn check_invariants(a: &Pattern, f: &SymbolicFactor, order: &Permutation) {
     let stats = f.stats();
-    let counts: Vec<u128> = truth.iter().map(|c| c.len() as u128 + 1).collect();
+    let given = naive::fill(a, &columns_as_given(f, order));
+    let counts: Vec<u128> = given.iter().map(|c| c.len() as u128 + 1).collect();
     assert_eq!(u128::from(stats.nnz_l), counts.iter().sum());
     assert_eq!(stats.flops, counts.iter().map(|c| c * c).sum());
+    let truth = naive::fill(a, f.permutation());
     let (mut stored, mut flops) = (0, 0);
     for (j, rows) in truth.iter().enumerate() {
         assert!(below(f, j).is_superset(rows));
@@ -127,11 +146,11 @@ fn naive_elimination() {
         let nnz_l: usize = naive::fill(&a, &order).iter().map(|c| c.len() + 1).sum();
         let exact = SymbolicFactor::analyze(&a, &order, &EXACT).unwrap();
         assert_eq!(exact.stats().nnz_l, nnz_l as u64, "seed {seed}");
-        check_exact(&a, &exact);
-        check_invariants(&a, &exact);
+        check_exact(&a, &exact, &order);
+        check_invariants(&a, &exact, &order);
         for options in [SymbolicOptions::default(), eager()] {
             let f = SymbolicFactor::analyze(&a, &order, &options).unwrap();
-            check_invariants(&a, &f);
+            check_invariants(&a, &f, &order);
             assert_eq!(f.stats().nnz_l, exact.stats().nnz_l);
             assert_eq!(f, SymbolicFactor::analyze(&a, &order, &options).unwrap());
             merged += usize::from(f.supernodes() < exact.supernodes());
@@ -146,7 +165,7 @@ fn merging_bounds_the_zeros_and_shrinks_the_tree() {
     let a = grid(40, 40);
     let order = Random(1).order(a.n());
     let f = SymbolicFactor::analyze(&a, &order, &SymbolicOptions::default()).unwrap();
-    check_invariants(&a, &f);
+    check_invariants(&a, &f, &order);
     let s = f.stats();
     assert!(f.supernodes() as u64 * 2 < s.fundamental_supernodes);
     assert!(s.nnz_l_stored as f64 <= 1.3 * s.nnz_l as f64);
@@ -161,11 +180,11 @@ fn small_matrices_by_hand() {
 
     // An arrow that points the right way has no fill; the other way it is full.
     let arrow = pattern(4, &[(3, 0), (3, 1), (3, 2)]);
-    let natural = tamarack_sparse::Permutation::from_elimination_order(&[0, 1, 2, 3]).unwrap();
+    let natural = Permutation::from_elimination_order(&[0, 1, 2, 3]).unwrap();
     let f = SymbolicFactor::analyze(&arrow, &natural, &EXACT).unwrap();
     assert_eq!((f.stats().nnz_l, f.stats().flops), (7, 13));
     assert_eq!(f.permutation().user(ElimIdx(3)), UserIdx(3));
-    let reverse = tamarack_sparse::Permutation::from_elimination_order(&[3, 2, 1, 0]).unwrap();
+    let reverse = Permutation::from_elimination_order(&[3, 2, 1, 0]).unwrap();
     let f = SymbolicFactor::analyze(&arrow, &reverse, &EXACT).unwrap();
     assert_eq!(
         (f.stats().nnz_l, f.stats().flops, f.supernodes()),
@@ -175,7 +194,7 @@ fn small_matrices_by_hand() {
 
 #[test]
 fn threads_do_not_change_the_result() {
-    let analyze = |a: &Arc<Pattern>, order: &tamarack_sparse::Permutation, threads: usize| {
+    let analyze = |a: &Arc<Pattern>, order: &Permutation, threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         let options = SymbolicOptions::default();
         let work = || SymbolicFactor::analyze(a, order, &options).unwrap();
@@ -184,7 +203,7 @@ fn threads_do_not_change_the_result() {
     let solid: tamarack_sparse::models::Model = "el3d_24".parse().unwrap();
     let solid = solid.generate::<f64>().unwrap();
     let natural: Vec<u32> = (0..solid.n() as u32).collect();
-    let natural = tamarack_sparse::Permutation::from_elimination_order(&natural).unwrap();
+    let natural = Permutation::from_elimination_order(&natural).unwrap();
     let plane = grid(210, 190);
     let cases = [
         (plane, dissected(210, 190)),
@@ -196,6 +215,39 @@ fn threads_do_not_change_the_result() {
             assert!(analyze(&a, &order, threads) == alone, "{threads} threads");
         }
     }
+}
+
+/// Runs of consecutive rows, where `order` numbers them.
+fn runs(f: &SymbolicFactor, order: &Permutation) -> usize {
+    let of = |s: usize| {
+        let place = |&row: &u32| order.elim(f.permutation().user(ElimIdx(row))).0;
+        let rows: BTreeSet<u32> = f.rows(s).iter().map(place).collect();
+        rows.iter()
+            .filter(|&&row| row == 0 || !rows.contains(&(row - 1)))
+            .count()
+    };
+    (0..f.supernodes()).map(of).sum()
+}
+
+#[test]
+fn rows_stand_in_longer_runs_whatever_the_order_of_a_separator() {
+    let (a, order) = (grid(60, 60), dissected(60, 60));
+    let f = SymbolicFactor::analyze(&a, &order, &EXACT).unwrap();
+    let mut users = f.permutation().user_of_elim().to_vec();
+    for s in 0..f.supernodes() {
+        let columns = &mut users[f.columns(s)];
+        let shuffled = Random(s as u64).order(columns.len());
+        let old = columns.to_vec();
+        columns
+            .iter_mut()
+            .zip(shuffled.user_of_elim())
+            .for_each(|(to, &k)| *to = old[k as usize]);
+    }
+    let order = Permutation::from_elimination_order(&users).unwrap();
+    let f = SymbolicFactor::analyze(&a, &order, &EXACT).unwrap();
+    check_exact(&a, &f, &order);
+    let [as_given, now] = [&columns_as_given(&f, &order), f.permutation()].map(|o| runs(&f, o));
+    assert!(4 * now < 3 * as_given, "{now} runs, {as_given} as given");
 }
 
 #[test]
@@ -211,7 +263,7 @@ fn a_long_path_and_a_wide_star_need_no_recursion() {
     let path: Vec<(u32, u32)> = (1..n).map(|i| (i, i - 1)).collect();
     let star: Vec<(u32, u32)> = (0..n - 1).map(|i| (n - 1, i)).collect();
     let natural: Vec<u32> = (0..n).collect();
-    let natural = tamarack_sparse::Permutation::from_elimination_order(&natural).unwrap();
+    let natural = Permutation::from_elimination_order(&natural).unwrap();
     for edges in [path, star] {
         let a = pattern(n as usize, &edges);
         let f = SymbolicFactor::analyze(&a, &natural, &SymbolicOptions::default()).unwrap();
