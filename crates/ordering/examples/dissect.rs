@@ -146,7 +146,10 @@ fn main() -> Result<()> {
 
 /// nnz(L) and Σ (entries of a column)².
 fn counts(pattern: &Arc<Pattern>, permutation: &Permutation) -> Result<(f64, f64)> {
-    let options = SymbolicOptions { amalgamation: None };
+    let options = SymbolicOptions {
+        amalgamation: None,
+        ..SymbolicOptions::default()
+    };
     let factor = SymbolicFactor::analyze(pattern, permutation, &options)?;
     let stats = factor.stats();
     Ok((stats.nnz_l as f64, stats.flops as f64))

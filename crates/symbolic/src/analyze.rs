@@ -83,7 +83,14 @@ impl<'a> SymbolicDraft<'a> {
         };
         Ok(Self {
             pattern,
-            assembly: Assembly::new(&tree, &nodes, &lower, &counts.below, &forest, &merged),
+            assembly: Assembly::new(
+                &tree,
+                &nodes,
+                options.sorted_columns.then_some(&lower),
+                &counts.below,
+                &forest,
+                &merged,
+            ),
             nodes,
             lower,
             stats,

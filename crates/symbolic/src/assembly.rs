@@ -81,11 +81,11 @@ pub(crate) struct Assembly {
 
 impl Assembly {
     /// Orders what amalgamation left of a forest of supernodes; `below` are the edges of each node
-    /// in A to nodes below it.
+    /// in A to nodes below it. With the lower triangle, the columns of large supernodes are sorted.
     pub fn new(
         tree: &Postordered,
         nodes: &Nodes<'_>,
-        lower: &LowerRows,
+        sorted_by: Option<&LowerRows>,
         below: &[u32],
         forest: &SuperForest,
         merged: &Merged,
@@ -139,7 +139,7 @@ impl Assembly {
         let homes = gathered(forest.len(), |s| {
             place[rank[merged.into[s] as usize] as usize]
         });
-        out.place_columns(tree, nodes, lower, below, forest, &homes);
+        out.place_columns(tree, nodes, sorted_by, below, forest, &homes);
         out
     }
 
@@ -154,7 +154,7 @@ impl Assembly {
         &mut self,
         tree: &Postordered,
         nodes: &Nodes<'_>,
-        lower: &LowerRows,
+        sorted_by: Option<&LowerRows>,
         below: &[u32],
         forest: &SuperForest,
         homes: &[u32],
@@ -174,7 +174,7 @@ impl Assembly {
         let rank_at = shared_u32(&mut self.rank_at);
         let lengths = shared_u64(&mut self.entry_ptr);
         let found = map_all(chunks(forest.len(), CHUNK), |supernodes| {
-            let mut sorted = Columns::new(tree, lower);
+            let mut sorted = sorted_by.map(|lower| Columns::new(tree, lower));
             for s in supernodes {
                 let (mut column, home) = (first[s], homes[s]);
                 let mut place = |(node, below): (usize, u32)| {
@@ -188,13 +188,14 @@ impl Assembly {
                 };
                 let members = forest.ptr[s] as usize..forest.ptr[s + 1] as usize;
                 let below = &below[members.clone()];
-                if Columns::are_many(forest.npiv[s]) {
-                    sorted.sort(members, below, first[s]).for_each(place);
-                } else {
-                    members.zip(below.iter().copied()).for_each(&mut place);
+                match &mut sorted {
+                    Some(sorted) if Columns::are_many(forest.npiv[s]) => {
+                        sorted.sort(members, below, first[s]).for_each(place);
+                    }
+                    _ => members.zip(below.iter().copied()).for_each(&mut place),
                 }
             }
-            sorted.found
+            sorted.map(|sorted| sorted.found).unwrap_or_default()
         });
         self.turned = Found::in_order(&found);
         sums_before(&mut self.entry_ptr);

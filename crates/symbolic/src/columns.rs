@@ -86,8 +86,8 @@ impl Found {
 pub(crate) struct Columns<'a> {
     tree: &'a Postordered,
     lower: &'a LowerRows,
-    /// First leaf and node, as they are going to be eliminated.
-    order: Vec<(u32, u32)>,
+    /// First leaf in the high half, and node: as they are going to be eliminated.
+    order: Vec<u64>,
     /// Edges inside of the supernode: both nodes, counted from its first one, and the position in the user's values.
     edges: Vec<(u32, u32, u32)>,
     /// First column of each node.
@@ -135,9 +135,9 @@ impl<'a> Columns<'a> {
         );
         self.order.sort_unstable();
         self.first.resize(nodes.len(), 0);
-        for &(_, node) in &self.order {
-            self.first[node as usize - nodes.start] = column;
-            column += self.tree.weight(node as usize);
+        for node in self.order.iter().map(|&key| node(key)) {
+            self.first[node - nodes.start] = column;
+            column += self.tree.weight(node);
         }
         self.below.clear();
         self.below.extend_from_slice(below);
@@ -156,9 +156,14 @@ impl<'a> Columns<'a> {
         turned[before..].sort_unstable_by_key(|turned| turned.row);
         supernodes.push((begin, turned.len()));
         let below = &self.below;
-        let ordered = self.order.iter().map(|&(_, node)| node as usize);
+        let ordered = self.order.iter().map(|&key| node(key));
         ordered.map(move |node| (node, below[node - nodes.start]))
     }
+}
+
+/// The node of a leaf and a node.
+fn node(key: u64) -> usize {
+    key as u32 as usize
 }
 
 /// Finds the first leaves of some nodes' rows, and the edges between these nodes.
@@ -166,7 +171,7 @@ fn find_leaves(
     tree: &Postordered,
     lower: &LowerRows,
     nodes: Range<usize>,
-    leaves: &mut Vec<(u32, u32)>,
+    leaves: &mut Vec<u64>,
     edges: &mut Vec<(u32, u32, u32)>,
 ) {
     leaves.clear();
@@ -174,14 +179,13 @@ fn find_leaves(
     let start = nodes.start as u32;
     for node in nodes {
         let mut leaf = node as u32;
-        for at in lower.range(tree.rank[node] as usize) {
-            let (rank, src) = lower.entry(at);
+        for (rank, src) in lower.row_entries(tree.rank[node] as usize) {
             let other = tree.label[rank as usize];
             leaf = leaf.min(other);
             if let Some(other) = other.checked_sub(start) {
                 edges.push((node as u32 - start, other, src));
             }
         }
-        leaves.push((leaf, node as u32));
+        leaves.push(u64::from(leaf) << 32 | node as u64);
     }
 }

@@ -89,6 +89,14 @@ impl LowerRows {
         self.entries[self.range(i)].iter().map(|&e| column(e))
     }
 
+    /// Columns of row `i` left of the diagonal, and the positions of these entries in the user's values modulo 2^32.
+    #[inline]
+    pub fn row_entries(&self, i: usize) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.entries[self.range(i)]
+            .iter()
+            .map(|&e| (column(e), e as u32))
+    }
+
     /// Column of the entry that stands at `at`, and its position in the user's values modulo 2^32.
     #[inline]
     pub fn entry(&self, at: usize) -> (u32, u32) {

@@ -17,7 +17,7 @@ use tamarack_ordering::{
 };
 use tamarack_plan::{Machine, predicted_secs};
 use tamarack_sparse::{Pattern, Permutation, Runs};
-use tamarack_symbolic::{SymbolicDraft, SymbolicFactor};
+use tamarack_symbolic::{SymbolicDraft, SymbolicFactor, SymbolicOptions};
 
 use crate::Error;
 use crate::analysis::AnalysisSecs;
@@ -100,12 +100,17 @@ impl Search<'_> {
     where
         Self: 'p,
     {
-        let (pattern, options) = (self.pattern, &self.options.symbolic);
+        // Our own orderings keep the user's order in separators, where rows stand in long runs as it is.
+        let given = matches!(self.options.ordering, Ordering::Permutation(_));
+        let options = SymbolicOptions {
+            sorted_columns: given && self.options.symbolic.sorted_columns,
+            ..self.options.symbolic
+        };
         Ok(SymbolicDraft::with_runs(
-            pattern,
+            self.pattern,
             runs,
             permutation,
-            options,
+            &options,
         )?)
     }
 

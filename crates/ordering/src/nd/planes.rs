@@ -181,7 +181,10 @@ mod tests {
     }
 
     fn flops(p: &Arc<Pattern>, order: &Permutation) -> f64 {
-        let options = SymbolicOptions { amalgamation: None };
+        let options = SymbolicOptions {
+            amalgamation: None,
+            ..SymbolicOptions::default()
+        };
         let factor = SymbolicFactor::analyze(p, order, &options).unwrap();
         factor.stats().flops as f64
     }

@@ -11,7 +11,10 @@ use super::random::{Random, blocks, dissected, grid, pattern};
 use crate::{AmalgamationOptions, SymbolicError, SymbolicFactor, SymbolicOptions};
 
 const CASES: u64 = 3000;
-const EXACT: SymbolicOptions = SymbolicOptions { amalgamation: None };
+const EXACT: SymbolicOptions = SymbolicOptions {
+    amalgamation: None,
+    sorted_columns: true,
+};
 
 /// Merges eagerly, so that small random patterns exercise it.
 fn eager() -> SymbolicOptions {
@@ -21,6 +24,7 @@ fn eager() -> SymbolicOptions {
             max_zero_fraction: 0.9,
             ..AmalgamationOptions::default()
         }),
+        sorted_columns: true,
     }
 }
 
@@ -148,13 +152,19 @@ fn naive_elimination() {
         assert_eq!(exact.stats().nnz_l, nnz_l as u64, "seed {seed}");
         check_exact(&a, &exact, &order);
         check_invariants(&a, &exact, &order);
-        for options in [SymbolicOptions::default(), eager()] {
+        let as_given = SymbolicOptions {
+            sorted_columns: false,
+            ..EXACT
+        };
+        for options in [SymbolicOptions::default(), eager(), as_given] {
             let f = SymbolicFactor::analyze(&a, &order, &options).unwrap();
             check_invariants(&a, &f, &order);
             assert_eq!(f.stats().nnz_l, exact.stats().nnz_l);
             assert_eq!(f, SymbolicFactor::analyze(&a, &order, &options).unwrap());
             merged += usize::from(f.supernodes() < exact.supernodes());
             assert!(f.supernodes() <= exact.supernodes());
+            let kept = columns_as_given(&f, &order) == *f.permutation();
+            assert!(options.sorted_columns || kept, "seed {seed}");
         }
     }
     assert!(merged as u64 > CASES / 2, "amalgamation ran {merged} times");

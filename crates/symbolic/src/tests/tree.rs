@@ -80,7 +80,10 @@ fn no_order_of_children_needs_less_stack() {
         let mut random = Random(seed);
         let a = random.pattern(40);
         let order = random.order(a.n());
-        let options = SymbolicOptions { amalgamation: None };
+        let options = SymbolicOptions {
+            amalgamation: None,
+            ..SymbolicOptions::default()
+        };
         let f = SymbolicFactor::analyze(&a, &order, &options).unwrap();
         let peak = f.subtree_stack_peak();
         for s in 0..f.supernodes() {
