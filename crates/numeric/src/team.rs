@@ -80,7 +80,7 @@ impl Team {
         self.profiler.as_ref()
     }
 
-    /// Number of members, the caller included.
+    /// Number of members, the caller included, if the operating system grants all threads.
     pub fn size(&self) -> usize {
         self.size
     }

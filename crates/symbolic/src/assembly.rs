@@ -1,7 +1,7 @@
 //! The final order of supernodes and columns.
 //!
 //! Supernodes stand in the postorder that needs the smallest stack (`stack`), each with the nodes that amalgamation gave it: those
-//! of one fundamental supernode after the other, in an order of their own (`columns`). Linear, but for sorting.
+//! of one fundamental supernode after the other, in the order that was given or in one of their own (`columns`). Linear, but for sorting.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;

@@ -112,6 +112,7 @@ impl Analysis {
         let mut options = device::for_device(&self.options);
         options.device = Device::Gpu(index);
         options.ordering = self.symbolic().permutation().clone().into();
+        options.symbolic.sorted_columns = false;
         let mut better = Self::unbudgeted(&self.pattern, &options)?;
         better.call_witness(&self.options, false);
         Ok(Self {

@@ -243,7 +243,7 @@ pub(crate) fn choose(symbolic: &Arc<SymbolicFactor>, options: &Options, host_sec
 /// The options as they suit a device: larger supernodes, unless the caller has chosen.
 pub(crate) fn for_device(options: &Options) -> Options {
     let mut options = options.clone();
-    if options.symbolic == SymbolicOptions::default() {
+    if options.symbolic.amalgamation == SymbolicOptions::default().amalgamation {
         options.symbolic.amalgamation = Some(amalgamation());
     }
     options
