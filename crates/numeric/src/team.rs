@@ -281,6 +281,7 @@ mod tests {
             }));
             assert!(outcome.is_err());
         }
+        assert!(!team.helpers.is_poisoned(), "it would work alone");
         team.for_each(5, |_, _| {});
     }
 
