@@ -6,7 +6,7 @@
 //! Ng, Peyton 2018 refine partitions of the columns by the structures of all descendants). Here one number a column does: the first
 //! leaf of its row subtree, which is the first node in postorder with an entry of A in that row. Rows that begin in the same
 //! subtree are in the same fronts from there on, and subtrees are ranges: sorted by their first leaves, the rows of a front
-//! mostly follow one another. With METIS's order of `p3d7_80` runs become five times as long.
+//! mostly follow one another. With METIS's order of `p3d7_80` runs become four and a half times as long.
 //!
 //! Edges of A between two columns that change places are *turned*: they belong to the column of the other node. Linear in the
 //! edges of the columns looked at, but for sorting.

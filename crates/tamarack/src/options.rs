@@ -41,7 +41,8 @@ pub struct Options {
     /// Rates of the machine, for predicted times: [`calibrate`](crate::calibrate) measures them;
     /// the default is a server core of about 2020.
     pub rates: Rates,
-    /// Amalgamation of supernodes.
+    /// Amalgamation of supernodes. Columns are sorted only in a given order ([`Ordering::Permutation`]): in ours rows stand in long runs as
+    /// it is.
     pub symbolic: SymbolicOptions,
     /// Whether to book where the time of factorizations and solves goes:
     /// [`Analysis::take_profile`](crate::Analysis::take_profile) hands it out. Costs a few
