@@ -111,8 +111,10 @@ impl Analysis {
         // the same order, in supernodes that suit the device
         let mut options = device::for_device(&self.options);
         options.device = Device::Gpu(index);
-        options.ordering = self.symbolic().permutation().clone().into();
-        options.symbolic.sorted_columns = false;
+        if !matches!(options.ordering, Ordering::Permutation(_)) {
+            options.ordering = self.symbolic().permutation().clone().into();
+            options.symbolic.sorted_columns = false;
+        }
         let mut better = Self::unbudgeted(&self.pattern, &options)?;
         better.call_witness(&self.options, false);
         Ok(Self {
