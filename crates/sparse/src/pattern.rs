@@ -216,11 +216,14 @@ impl Pattern {
     /// Whether column `j < n` has the same rows as the one before it, from `j` on: unless other columns tell them apart, the two
     /// unknowns are twins. Columns count from 0, the first has none before it.
     pub fn continues(&self, j: usize) -> bool {
-        let Some(before) = j.checked_sub(1).map(|before| self.rows(before)) else {
+        let Some(before) = j.checked_sub(1) else {
             return false;
         };
-        // Mostly the first row says it.
-        before.get(1).is_some_and(|&row| row as usize == j) && before[1..] == *self.rows(j)
+        let (rows, next) = (self.range(j), self.range(before).start + 1);
+        // Mostly lengths and the first row say it: both are looked at in one branch. The column before ends where this one
+        // begins, so there is an entry to look at.
+        let alike = (next + rows.len() == rows.start) & (self.row_idx[next] as usize == j);
+        alike && self.row_idx[next..rows.start] == self.row_idx[rows]
     }
 
     /// Wraps the pattern for sharing.

@@ -150,10 +150,10 @@ fn begins(pattern: &Pattern) -> Option<Vec<AtomicBool>> {
     let vertices = (0..n).into_par_iter();
     let vertices = vertices.with_min_len(CHUNK).with_max_len(CHUNK);
     let columns: Vec<bool> = vertices.map(unlike).collect();
-    let begins: Vec<AtomicBool> = columns.iter().map(|&own| AtomicBool::new(own)).collect();
     if !is_worth(columns.iter().filter(|&&own| own).count(), n) {
         return None;
     }
+    let begins: Vec<AtomicBool> = columns.iter().map(|&own| AtomicBool::new(own)).collect();
     let columns = (0..n)
         .into_par_iter()
         .with_min_len(CHUNK)

@@ -7,7 +7,7 @@ use tamarack_sparse::{Pattern, Permutation, Runs};
 use crate::amalgamate::{Merged, child_lists, trapezoid};
 use crate::analyzed::Analyzed;
 use crate::assembly::Assembly;
-use crate::counts::column_counts;
+use crate::counts::{Counts, column_counts};
 use crate::entries::EntryMap;
 use crate::etree::elimination_tree;
 use crate::nodes::Nodes;
@@ -18,6 +18,7 @@ use crate::structure::Structure;
 use crate::sums::Fronts;
 use crate::supernodes::SuperForest;
 use crate::threads::both;
+use crate::walk::Walked;
 use crate::{Stats, SymbolicError, SymbolicFactor, SymbolicOptions};
 
 /// Unknowns from which steps that do not need each other are worth two threads.
@@ -65,9 +66,7 @@ impl<'a> SymbolicDraft<'a> {
         }
         let nodes = Nodes::find(pattern, runs, ordering);
         let lower = LowerRows::new(pattern, runs, &nodes);
-        let tree = Postordered::new(&elimination_tree(&lower), &nodes);
-        let parts = Parts::new(&tree.parent, &tree.size, |s| u64::from(tree.size[s]));
-        let counts = column_counts(&tree, &lower, &parts);
+        let (tree, counts) = tree_and_counts(&lower, &nodes);
         let forest = SuperForest::fundamental(&tree, &counts.factor);
         let merged = match &options.amalgamation {
             Some(amalgamation) => Merged::new(&forest, amalgamation),
@@ -183,6 +182,19 @@ impl SymbolicFactor {
     ) -> Result<Self, SymbolicError> {
         SymbolicDraft::new(pattern, ordering, options)?.finish()
     }
+}
+
+/// The postordered elimination tree, and what its columns have in `L`.
+fn tree_and_counts(lower: &LowerRows, nodes: &Nodes<'_>) -> (Postordered, Counts) {
+    if let Some(walked) = Walked::new(lower, nodes) {
+        let tree = Postordered::new(&walked.forest, nodes);
+        let counts = walked.counts(&tree);
+        return (tree, counts);
+    }
+    let tree = Postordered::new(&elimination_tree(lower), nodes);
+    let parts = Parts::new(&tree.parent, &tree.size, |s| u64::from(tree.size[s]));
+    let counts = column_counts(&tree, lower, &parts);
+    (tree, counts)
 }
 
 /// The unknowns in the order of elimination, given the rank of the node that begins at a column.

@@ -16,7 +16,7 @@ use crate::postorder::Postordered;
 use crate::stack::stack_minimizing_postorder;
 use crate::supernodes::SuperForest;
 use crate::threads::{
-    CHUNK, chunks, gathered, made, map_all, shared_u32, shared_u64, slices, sums_before,
+    CHUNK, chunks, gathered, kept, made, map_all, shared_u32, shared_u64, slices, sums_before,
 };
 use tamarack_sparse::concatenated;
 use tamarack_sparse::memory::zeroed;
@@ -206,10 +206,7 @@ impl Assembly {
 fn remaining(merged: &Merged) -> (Vec<u32>, Vec<u32>) {
     let remains = |s: usize| merged.into[s] as usize == s;
     let blocks = chunks(merged.into.len(), CHUNK);
-    let found = map_all(blocks.clone(), |supernodes| {
-        let kept = supernodes.filter(|&s| remains(s)).map(|s| s as u32);
-        kept.collect::<Vec<u32>>()
-    });
+    let found = map_all(blocks.clone(), |supernodes| kept(supernodes, remains));
     let mut rank = zeroed(merged.into.len());
     let mut before = 0;
     let places = slices(&mut rank, blocks.iter().cloned()).into_iter();

@@ -20,7 +20,7 @@ use crate::parts::Parts;
 use crate::permuted::LowerRows;
 use crate::postorder::Postordered;
 use crate::threads::{map_all, slices};
-use tamarack_sparse::memory::{filled, zeroed};
+use tamarack_sparse::memory::zeroed;
 
 /// What counting finds, by node in postorder.
 pub(crate) struct Counts {
@@ -30,19 +30,8 @@ pub(crate) struct Counts {
     pub below: Vec<u32>,
 }
 
-/// Nodes of a small forest at most, of which the entries of `L` may be counted one by one.
-const SMALL: usize = if cfg!(test) { 40 } else { 1 << 12 };
-
-/// Entries of `L` for each of A up to which that takes less time.
-const FEW: usize = 2;
-
 /// Counts the columns of a forest that was cut into parts.
 pub(crate) fn column_counts(tree: &Postordered, lower: &LowerRows, parts: &Parts) -> Counts {
-    if tree.len() <= SMALL
-        && let Some(counts) = one_by_one(tree, lower)
-    {
-        return counts;
-    }
     let mut counts = Counts {
         factor: zeroed(tree.len()),
         below: zeroed(tree.len()),
@@ -71,37 +60,6 @@ pub(crate) fn column_counts(tree: &Postordered, lower: &LowerRows, parts: &Parts
         );
     }
     counts
-}
-
-/// Counts by visiting every entry of `L`, row by row: what a row has in its subtree is on the ways up from its entries
-/// in A (Liu 1986). Given up where there are more than a [`FEW`].
-fn one_by_one(tree: &Postordered, lower: &LowerRows) -> Option<Counts> {
-    let n = tree.len();
-    let most = FEW * (n + lower.ptr[n] as usize);
-    let mut counts = Counts {
-        factor: (0..n).map(|j| tree.weight(j)).collect(),
-        below: zeroed(n),
-    };
-    let mut seen = filled(n, NONE);
-    let mut visited = 0;
-    for i in 0..n {
-        let weight = tree.weight(i);
-        seen[i] = i as u32;
-        for rank in lower.row(tree.rank[i] as usize) {
-            let mut j = tree.label[rank as usize] as usize;
-            counts.below[j] += 1;
-            while seen[j] != i as u32 {
-                seen[j] = i as u32;
-                counts.factor[j] += weight;
-                visited += 1;
-                j = tree.parent[j] as usize;
-            }
-        }
-        if visited > most {
-            return None;
-        }
-    }
-    Some(counts)
 }
 
 /// Counts of a part; returns the rows of the top that it has entries in.

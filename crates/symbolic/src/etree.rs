@@ -55,7 +55,7 @@ pub(crate) fn elimination_tree(lower: &LowerRows) -> Forest {
 
 impl Forest {
     /// Trees of one node each.
-    fn leaves(n: usize) -> Self {
+    pub fn leaves(n: usize) -> Self {
         Self {
             parent: filled(n, NONE),
             size: filled(n, 1),

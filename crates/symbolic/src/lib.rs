@@ -36,6 +36,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod walk;
 
 pub use analyze::SymbolicDraft;
 pub use entries::{Block, NodeEntries};

@@ -10,7 +10,7 @@ use crate::amalgamate::trapezoid;
 use crate::analyze::front_flops;
 use crate::factor::NONE;
 use crate::postorder::Postordered;
-use crate::threads::{CHUNK, chunks, gathered, map_all, slices};
+use crate::threads::{CHUNK, chunks, gathered, kept, map_all, slices};
 use tamarack_sparse::concatenated;
 use tamarack_sparse::memory::zeroed;
 
@@ -32,18 +32,15 @@ impl SuperForest {
     /// Finds the fundamental supernodes of a postordered elimination forest; `count` has the entries of the first
     /// column of each node.
     pub fn fundamental(tree: &Postordered, count: &[u32]) -> Self {
-        let begins = |&j: &u32| {
-            let j = j as usize;
+        let begins = |j: usize| {
+            let before = j.saturating_sub(1);
             // Not the only child, which has all other nodes of the subtree, or other rows.
-            j == 0
-                || tree.size[j] != tree.size[j - 1] + 1
-                || count[j - 1] != count[j] + tree.weight(j - 1)
+            (j == 0)
+                | (tree.size[j] != tree.size[before] + 1)
+                | (count[before] != count[j] + tree.weight(before))
         };
         let blocks = chunks(tree.len(), CHUNK);
-        let firsts = map_all(blocks.clone(), |nodes| {
-            let nodes = nodes.start as u32..nodes.end as u32;
-            nodes.filter(begins).collect::<Vec<u32>>()
-        });
+        let firsts = map_all(blocks.clone(), |nodes| kept(nodes, begins));
         let end = [tree.len() as u32];
         let lists = firsts.iter().map(Vec::as_slice).chain([&end[..]]);
         let ptr = concatenated(&lists.collect::<Vec<_>>());

@@ -74,6 +74,18 @@ pub(crate) fn gathered(len: usize, what: impl Fn(usize) -> u32 + Sync) -> Vec<u3
     out
 }
 
+/// Those of a range that are to be kept. Whether one is, is hard to foresee: each is written, and counted without a branch.
+pub(crate) fn kept(range: Range<usize>, keep: impl Fn(usize) -> bool) -> Vec<u32> {
+    let mut out = zeroed(range.len());
+    let mut count = 0;
+    for k in range {
+        out[count] = k as u32;
+        count += usize::from(keep(k));
+    }
+    out.truncate(count);
+    out
+}
+
 /// Each number becomes the sum of those before it.
 pub(crate) fn sums_before<T>(numbers: &mut [T])
 where
