@@ -77,45 +77,66 @@ pub(crate) struct Sweep<'a> {
 
 impl Sweep<'_> {
     /// Gives a row to `s` and those above it that lack it, up to its owner, which is marked beforehand, or to
-    /// the last of these supernodes.
+    /// the last of these supernodes. Where the way ends is hard to foresee: one branch says it, for the owner as well.
     #[inline(always)]
     fn climb<W: Weights>(&mut self, s: u32, row: &Row) {
         let weight = if W::ONES { 1 } else { row.weight };
-        let mut at = s;
+        let mut at = (s - self.supernodes.start) as usize;
+        if self.nodes[at].mark == row.column {
+            return;
+        }
         loop {
-            let node = &mut self.nodes[(at - self.supernodes.start) as usize];
-            if node.mark == row.column {
-                return;
-            }
+            let node = &mut self.nodes[at];
             node.mark = row.column;
-            let slot = (node.cursor - self.first_row) as usize;
+            let (slot, up) = ((node.cursor - self.first_row) as usize, node.parent);
             node.cursor += u64::from(weight);
-            let up = node.parent;
-            let outside = up >= self.supernodes.end;
-            let position = if up == row.owner || outside {
+            if up >= self.supernodes.end {
+                return self.write_row::<W>(slot, row, row.position);
+            }
+            at = (up - self.supernodes.start) as usize;
+            let above = &self.nodes[at];
+            let position = above.position(row.column, weight);
+            let has_it = above.mark == row.column;
+            let position = if up == row.owner {
                 row.position
             } else {
-                let above = &self.nodes[(up - self.supernodes.start) as usize];
-                above.position(row.column, weight)
+                position
             };
-            if W::ONES {
-                self.rows[slot] = row.column;
-                self.relative[slot] = position;
-            } else {
-                let slots = slot..slot + weight as usize;
-                let to = self.rows[slots.clone()]
-                    .iter_mut()
-                    .zip(&mut self.relative[slots]);
-                for (k, (row_at, relative)) in (0..weight).zip(to) {
-                    *row_at = row.column + k;
-                    *relative = position + k;
-                }
-            }
-            if outside {
+            self.write_row::<W>(slot, row, position);
+            if has_it {
                 return;
             }
-            at = up;
         }
+    }
+
+    /// Writes a row and its position in the parent's front, both for each of its unknowns.
+    #[inline(always)]
+    fn write_row<W: Weights>(&mut self, slot: usize, row: &Row, position: u32) {
+        if W::ONES {
+            self.rows[slot] = row.column;
+            self.relative[slot] = position;
+            return;
+        }
+        // Loops of a length that is known are a few vectors.
+        match row.weight {
+            2 => self.write_unknowns::<2>(slot, row.column, position),
+            3 => self.write_unknowns::<3>(slot, row.column, position),
+            6 => self.write_unknowns::<6>(slot, row.column, position),
+            9 => self.write_unknowns::<9>(slot, row.column, position),
+            weight => {
+                for k in 0..weight {
+                    self.rows[slot + k as usize] = row.column + k;
+                    self.relative[slot + k as usize] = position + k;
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn write_unknowns<const N: usize>(&mut self, slot: usize, column: u32, position: u32) {
+        let following = |first: u32| std::array::from_fn::<u32, N, _>(|k| first + k as u32);
+        self.rows[slot..slot + N].copy_from_slice(&following(column));
+        self.relative[slot..slot + N].copy_from_slice(&following(position));
     }
 
     /// Makes a row the last one of its owner and writes its triangle.
