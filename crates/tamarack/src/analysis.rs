@@ -1,10 +1,13 @@
 //! Analysis: everything that depends on the pattern alone.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+mod profiles;
+mod saved;
+
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use tamarack_gpu::{DeviceView, Gpu};
-use tamarack_numeric::{Control, Profile, Profiler, Team};
+use tamarack_numeric::{Control, Team};
 use tamarack_ordering::{Method, NdOptions};
 use tamarack_plan::{FactorPlan, Machine};
 use tamarack_solve::{Engine, Host, Substitution};
@@ -14,7 +17,6 @@ use tamarack_symbolic::SymbolicFactor;
 
 use crate::choice::Chosen;
 use crate::device::{self, Device, Opening, Place};
-use crate::device_profile::DeviceProfile;
 use crate::options::{Options, Ordering};
 use crate::witness::Witness;
 use crate::{Error, Factor};
@@ -321,140 +323,6 @@ impl Analysis {
     /// As [`Factor::refactorize_device`].
     pub fn factorize_device(&self, values: DeviceView<'_, f64>) -> Result<Factor, Error> {
         Factor::of_device(self, values)
-    }
-
-    /// Where the time of factorizations and solves went since the analysis was made or this was
-    /// called last; `None` where [`Options::profile`] is false.
-    ///
-    /// Ask between calls; two factors that are used at the same time are booked as one.
-    ///
-    /// ```
-    /// use tamarack::{Analysis, Options, Phase, models};
-    ///
-    /// # fn main() -> Result<(), tamarack::Error> {
-    /// let a = "p2d5_100".parse::<models::Model>()?.generate::<f64>()?;
-    /// let mut options = Options::default();
-    /// options.profile = true;
-    /// let analysis = Analysis::new(a.pattern(), &options)?;
-    /// let mut factor = analysis.factorize(&a)?;
-    /// factor.solve(&mut vec![1.0; a.n()])?;
-    ///
-    /// let profile = analysis.take_profile().unwrap_or_default();
-    /// for class in profile.classes.iter().filter(|class| class.fronts > 0) {
-    ///     let rate = class.flops as f64 / class.factor_secs / 1e9;
-    ///     println!("from order {}: {rate:.1} GFLOP/s", class.smallest);
-    /// }
-    /// let forward = profile.phase(Phase::Forward);
-    /// println!("{} bytes in {} s", forward.bytes, forward.wall_secs);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn take_profile(&self) -> Option<Profile> {
-        let profiler = self
-            .team
-            .get()
-            .map(|(team, _)| team.profiler().map(Profiler::take));
-        profiler.unwrap_or_else(|| self.options.profile.then(Profile::default))
-    }
-
-    /// What the GPU did since the first factorization or since this was called last; `None` where factors are not
-    /// on a GPU or [`Options::profile`] is false. While it is recorded every launch stands between two events, so
-    /// that kernels of one stream do not run into each other: the sum is above what an unrecorded run takes.
-    ///
-    /// Ask between calls. The recording is of all work on the device through this analysis, and through what shares its
-    /// [`Place`].
-    ///
-    /// # Errors
-    /// What went wrong on the device.
-    pub fn take_device_profile(&self) -> Result<Option<DeviceProfile>, Error> {
-        let (Place::Gpu { plan, gpu, .. }, Some(origin)) = (&self.place, self.origin().take())
-        else {
-            return Ok(None);
-        };
-        let recorded = gpu.finish_profile()?;
-        self.begin_device_profile(gpu);
-        Ok(Some(DeviceProfile::new(plan, recorded, origin)))
-    }
-
-    fn origin(&self) -> MutexGuard<'_, Option<f64>> {
-        self.device_origin
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Begins to record what the device does, if that is wanted and not done already; whether it is. What fails here
-    /// fails again in the work that follows.
-    fn begin_device_profile(&self, gpu: &Gpu) -> bool {
-        let mut origin = self.origin();
-        if self.options.profile && origin.is_none() && gpu.start_profile().is_ok() {
-            *origin = Some(self.started().1.elapsed().as_secs_f64());
-        }
-        origin.is_some()
-    }
-
-    /// The threads that work on its factors.
-    pub(crate) fn team(&self) -> &Arc<Team> {
-        &self.started().0
-    }
-
-    fn started(&self) -> &(Arc<Team>, Instant) {
-        self.team.get_or_init(|| {
-            let threads = match self.place {
-                Place::Cpu { .. } => self.plan.threads(),
-                Place::Gpu { .. } => 1, // which books what it does
-            };
-            let team = if self.options.profile {
-                Team::profiled(threads)
-            } else {
-                Team::new(threads)
-            };
-            (Arc::new(team), Instant::now())
-        })
-    }
-
-    /// The analysis as bytes: fingerprint of the pattern, then the structure of the factor.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = self.pattern.fingerprint().to_le_bytes().to_vec();
-        bytes.extend_from_slice(&self.symbolic().to_bytes());
-        bytes
-    }
-
-    /// Reads what [`to_bytes`](Self::to_bytes) made of the analysis of `pattern`, and plans anew, so
-    /// that machine, precision and thread count may differ. `options.ordering` is not looked at.
-    ///
-    /// # Errors
-    /// [`Error::Symbolic`] for damaged bytes, [`Error::OtherPattern`] for those of another pattern.
-    pub fn from_bytes(
-        bytes: &[u8],
-        pattern: &Arc<Pattern>,
-        options: &Options,
-    ) -> Result<Self, Error> {
-        let (fingerprint, body) = bytes.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
-        let symbolic = SymbolicFactor::from_bytes(body)?;
-        let same = u64::from_le_bytes(*fingerprint) == pattern.fingerprint();
-        if symbolic.n() != pattern.n() || !same {
-            return Err(Error::OtherPattern {
-                saved: symbolic.n(),
-                n: pattern.n(),
-            });
-        }
-        let symbolic = Arc::new(symbolic);
-        let seconds = AnalysisSecs::default();
-        let mut analysis = Self::planned(pattern, symbolic, "saved", options, seconds)?;
-        analysis.place = match options.device {
-            Device::Cpu => analysis.place,
-            Device::Gpu(index) => {
-                Opening::begin(index, options, false)?.place(analysis.symbolic(), options)?
-            }
-            Device::Auto => {
-                let secs = analysis.plan.predicted_secs();
-                device::choose(analysis.symbolic(), options, secs)
-            }
-        };
-        if let Place::Gpu { .. } = analysis.place {
-            analysis.call_witness(options, true);
-        }
-        analysis.within_budget()
     }
 }
 

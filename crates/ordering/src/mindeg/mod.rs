@@ -4,6 +4,7 @@ mod amd;
 mod lists;
 mod mmd;
 mod observer;
+mod order;
 mod quotient;
 mod supervariables;
 #[cfg(test)]
