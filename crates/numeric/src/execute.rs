@@ -100,9 +100,9 @@ impl FirstFailure {
     }
 }
 
-/// Seconds to start and end a thread, with what it meets for the first time. A first factorization that is shorter does
+/// Seconds to start and end threads, with what they meet for the first time. A first factorization in which they save less does
 /// without: one that is never repeated would only lose.
-const THREAD_SECS: f64 = 300e-6;
+const START_SECS: f64 = 300e-6;
 
 /// What a run of the executor came to.
 #[derive(Debug, PartialEq)]
@@ -160,7 +160,7 @@ impl<T: Value> Execution<'_, T> {
                 }
             }
         };
-        let short = self.new_arena && plan.predicted_secs() < THREAD_SECS;
+        let short = self.new_arena && plan.saved_secs() < START_SECS;
         team.during(Phase::Subtrees, 0, || {
             if short || plan.subtrees().len() <= 1 {
                 subtrees(0);

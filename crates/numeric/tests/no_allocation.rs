@@ -60,10 +60,7 @@ fn refactorize_allocates_nothing() {
     let symbolic = SymbolicFactor::analyze(a.pattern(), &order, &SymbolicOptions::default());
     let symbolic = Arc::new(symbolic.unwrap());
     for threads in [1, 2, 4] {
-        let machine = Machine {
-            threads,
-            ..Machine::default()
-        };
+        let machine = Machine::slow(threads, 1e6);
         let plan = FactorPlan::new(symbolic.clone(), &machine, &PlanOptions::default()).unwrap();
         let plan = Arc::new(plan);
         for team in [Team::new(threads), Team::profiled(threads)] {

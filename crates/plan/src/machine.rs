@@ -38,11 +38,36 @@ pub struct FrontRates {
 }
 
 impl Machine {
+    /// A machine of so many threads on which everything takes `factor` times as long as on the default one: threads are called where they
+    /// are predicted to save enough, which they do in the smallest matrix of a test if `factor` is large.
+    pub fn slow(threads: usize, factor: f64) -> Self {
+        let Self { f64, f32, .. } = Self::default();
+        Self {
+            threads,
+            f64: f64.times(factor),
+            f32: f32.times(factor),
+            ..Self::default()
+        }
+    }
+
     /// Rates for a precision.
     pub fn rates(&self, precision: Precision) -> &FrontRates {
         match precision {
             Precision::F64 => &self.f64,
             Precision::F32 => &self.f32,
+        }
+    }
+}
+
+impl FrontRates {
+    /// Rates of a thread that takes `factor` times as long.
+    fn times(self, factor: f64) -> Self {
+        Self {
+            overhead_secs: self.overhead_secs * factor,
+            per_pivot_secs: self.per_pivot_secs * factor,
+            per_panel_byte_secs: self.per_panel_byte_secs * factor,
+            per_assembly_byte_secs: self.per_assembly_byte_secs * factor,
+            per_flop_secs: self.per_flop_secs * factor,
         }
     }
 }

@@ -97,6 +97,7 @@ pub struct FactorPlan {
     packed_part: u64,
     panel_room: usize,
     predicted_secs: f64,
+    alone_secs: f64,
 }
 
 impl FactorPlan {
@@ -151,6 +152,7 @@ impl FactorPlan {
         };
         let plan = Self {
             predicted_secs: below + above / threads as f64,
+            alone_secs: secs.iter().sum(),
             symbolic,
             options: *options,
             threads,
@@ -337,6 +339,11 @@ impl FactorPlan {
     /// Predicted seconds of a refactorization.
     pub fn predicted_secs(&self) -> f64 {
         self.predicted_secs
+    }
+
+    /// Predicted seconds that its threads save, compared with one of them.
+    pub fn saved_secs(&self) -> f64 {
+        self.alone_secs - self.predicted_secs
     }
 }
 

@@ -28,10 +28,7 @@ fn plan<T: Value>(a: &SymmetricCsc<f64>, threads: usize) -> Arc<FactorPlan> {
 }
 
 fn machine(threads: usize) -> Machine {
-    Machine {
-        threads,
-        ..Machine::default()
-    }
+    Machine::slow(threads, 1e6)
 }
 
 fn factorize(a: &SymmetricCsc<f64>, threads: usize) -> NumericFactor<f64> {

@@ -62,7 +62,7 @@ fn bisect(
     }
 }
 
-/// A plan with the default amalgamation.
+/// A plan with the default amalgamation, for a machine so slow that all threads are called for every matrix.
 pub fn plan<T: Value>(
     a: &SymmetricCsc<T>,
     order: &Permutation,
@@ -70,10 +70,7 @@ pub fn plan<T: Value>(
     block: usize,
 ) -> Arc<FactorPlan> {
     let s = SymbolicFactor::analyze(a.pattern(), order, &SymbolicOptions::default()).unwrap();
-    let machine = Machine {
-        threads,
-        ..Machine::default()
-    };
+    let machine = Machine::slow(threads, 1e6);
     let options = PlanOptions {
         precision: T::PRECISION,
         block,
