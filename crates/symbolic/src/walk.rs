@@ -34,20 +34,21 @@ impl Walked {
             below: zeroed(n),
         };
         let mut seen = filled(n, NONE);
-        let (mut left, row) = (n + lower.ptr[n] as usize, |i: usize| i as u32);
+        let mut left = n + lower.ptr[n] as usize;
         for i in 0..n {
-            let (weight, mut visited) = (nodes.weight(i), 0);
-            seen[i] = row(i);
+            let (row, weight) = (i as u32, nodes.weight(i));
+            let mut visited = 0;
+            seen[i] = row;
             for rank in lower.row(i) {
                 let mut j = rank as usize;
                 counts.below[j] += 1;
-                while seen[j] != row(i) {
-                    seen[j] = row(i);
+                while seen[j] != row {
+                    seen[j] = row;
                     counts.factor[j] += weight;
                     visited += 1;
                     if forest.parent[j] == NONE {
                         // All that is below a row is there when the row is reached.
-                        forest.parent[j] = row(i);
+                        forest.parent[j] = row;
                         forest.size[i] += forest.size[j];
                     }
                     j = forest.parent[j] as usize;

@@ -71,7 +71,7 @@ pub(super) struct Grouping {
 }
 
 impl Grouping {
-    /// Of no fronts yet; `largest` is the order of the largest one whose children are looked at.
+    /// No groups yet; `largest` is the order of the largest one whose children are looked at.
     pub(super) fn new(fronts: Fronts, largest: usize) -> Self {
         Self {
             places: vec![Place::NOWHERE; fronts.parent.len()],

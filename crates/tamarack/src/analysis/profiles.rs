@@ -11,7 +11,7 @@ use crate::{Analysis, Error, Place};
 
 impl Analysis {
     /// Where the time of factorizations and solves went since the analysis was made or this was
-    /// called last; `None` where [`Options::profile`] is false.
+    /// called last; `None` where [`Options::profile`](crate::Options::profile) is false.
     ///
     /// Ask between calls; two factors that are used at the same time are booked as one.
     ///
@@ -45,7 +45,7 @@ impl Analysis {
     }
 
     /// What the GPU did since the first factorization or since this was called last; `None` where factors are not
-    /// on a GPU or [`Options::profile`] is false. While it is recorded every launch stands between two events, so
+    /// on a GPU or [`Options::profile`](crate::Options::profile) is false. While it is recorded every launch stands between two events, so
     /// that kernels of one stream do not run into each other: the sum is above what an unrecorded run takes.
     ///
     /// Ask between calls. The recording is of all work on the device through this analysis, and through what shares its
