@@ -48,13 +48,13 @@ impl<T: Value> Sweep<'_, T> {
     pub(super) fn bring_in<X: Scalar>(&self, user: Shared<X>) {
         let (n, stride, nrhs, x) = (self.plan.n, self.stride, self.nrhs, Shared(self.x));
         let permutation = self.symbolic.permutation();
-        let number = |at: usize| {
+        let number = move |at: usize| {
             // SAFETY: the user's columns have n rows.
             <T as Scalar>::from_f64(unsafe { *user.at(at) }.to_f64())
         };
         if stride == 1 {
             let user_of_elim = permutation.user_of_elim();
-            return self.for_rows(|rows| {
+            return self.for_rows(move |rows| {
                 for (e, &u) in rows.clone().zip(&user_of_elim[rows]) {
                     if let Some(&next) = user_of_elim.get(e + COPY_AHEAD) {
                         prefetch(user.at(next as usize));
@@ -65,7 +65,7 @@ impl<T: Value> Sweep<'_, T> {
             });
         }
         let elim_of_user = permutation.elim_of_user();
-        self.for_rows(|rows| {
+        self.for_rows(move |rows| {
             for (u, &e) in rows.clone().zip(&elim_of_user[rows]) {
                 self.ask_for_row(elim_of_user.get(u + COPY_ROWS_AHEAD));
                 let row = x.at(e as usize * stride);
@@ -87,7 +87,7 @@ impl<T: Value> Sweep<'_, T> {
         let (n, stride, nrhs, x) = (self.plan.n, self.stride, self.nrhs, Shared(self.x));
         let elim_of_user = self.symbolic.permutation().elim_of_user();
         if stride == 1 {
-            return self.for_rows(|rows| {
+            return self.for_rows(move |rows| {
                 for (u, &e) in rows.clone().zip(&elim_of_user[rows]) {
                     if let Some(&next) = elim_of_user.get(u + COPY_AHEAD) {
                         prefetch(x.at(next as usize));
@@ -97,7 +97,7 @@ impl<T: Value> Sweep<'_, T> {
                 }
             });
         }
-        self.for_rows(|rows| {
+        self.for_rows(move |rows| {
             for (u, &e) in rows.clone().zip(&elim_of_user[rows]) {
                 self.ask_for_row(elim_of_user.get(u + COPY_ROWS_AHEAD));
                 let row = x.at(e as usize * stride);
