@@ -37,10 +37,9 @@ pub fn forward_error_bound(
     matrix.errors(&mut residual, x, b, ResidualPrecision::Double);
     let rounding = (matrix.norms.most_entries + 1) as f64 * f64::EPSILON;
     let weights: Vec<f64> = residual
-        .r
+        .rows
         .iter()
-        .zip(&residual.size)
-        .map(|(r, s)| r.abs() + rounding * s)
+        .map(|row| row.r.abs() + rounding * row.size)
         .collect();
     let size = norm(x);
     if size == 0.0 {

@@ -119,6 +119,7 @@ pub(crate) struct Here<'a, I: ?Sized> {
     b: &'a [f64],
     x: &'a mut [f64],
     residual: &'a mut Residual,
+    r: Vec<f64>,
     kept: Vec<f64>,
     d: Vec<f64>,
     z: Vec<f64>,
@@ -151,6 +152,7 @@ impl<'a, I: Inverse + ?Sized> Here<'a, I> {
             b,
             x,
             residual,
+            r: zero.clone(),
             d: zero.clone(),
             z: zero.clone(),
             p: zero.clone(),
@@ -192,12 +194,13 @@ impl<I: Inverse + ?Sized> Vectors for Here<'_, I> {
     }
 
     fn begin(&mut self, reduction: f64, most: usize) -> Result<(), SolveError> {
-        self.z.copy_from_slice(&self.residual.r);
+        self.residual.copy_to(&mut self.r);
+        self.z.copy_from_slice(&self.r);
         for zero in [&mut self.d, &mut self.p, &mut self.ap] {
             zero.fill(0.0);
         }
         (self.rz, self.alpha) = (1.0, 0.0);
-        self.target = reduction * norm(&self.residual.r);
+        self.target = reduction * norm(&self.r);
         self.most = most;
         self.progress = Progress {
             taken: 0,
@@ -216,11 +219,11 @@ impl<I: Inverse + ?Sized> Vectors for Here<'_, I> {
         }
         // r − r′ = −α A p
         let beta = -self.alpha * dot(&self.z, &self.ap) / self.rz;
-        self.rz = dot(&self.residual.r, &self.z);
+        self.rz = dot(&self.r, &self.z);
         for (p, z) in self.p.iter_mut().zip(&self.z) {
             *p = z + beta * *p;
         }
-        let far = norm(&self.residual.r) > self.target && self.rz > 0.0;
+        let far = norm(&self.r) > self.target && self.rz > 0.0;
         self.progress.going = far && self.progress.taken < self.most;
         Ok(())
     }
@@ -237,7 +240,7 @@ impl<I: Inverse + ?Sized> Vectors for Here<'_, I> {
             return Ok(());
         }
         self.alpha = self.rz / curvature;
-        let (r, alpha) = (&mut self.residual.r, self.alpha);
+        let (r, alpha) = (&mut self.r, self.alpha);
         let along = |to: &mut [f64], alpha: f64, v: &[f64]| {
             to.iter_mut().zip(v).for_each(|(to, v)| *to += alpha * v);
         };

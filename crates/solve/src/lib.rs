@@ -12,6 +12,7 @@ mod device;
 mod error;
 mod host;
 mod inverse;
+mod lower_rows;
 mod mixed;
 mod plan;
 mod refine;

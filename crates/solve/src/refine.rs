@@ -172,7 +172,7 @@ fn refine_measured(
             };
             let slow = step > 0 && componentwise > before / 2.0;
             if componentwise > options.stop_at && !slow && step < options.max_steps {
-                correction[kept * n..(kept + 1) * n].copy_from_slice(&residual.r);
+                residual.copy_to(&mut correction[kept * n..(kept + 1) * n]);
                 active[kept] = c;
                 kept += 1;
             }

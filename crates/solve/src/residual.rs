@@ -1,11 +1,12 @@
 //! The residual `r = b − A x` and the size it is measured against, `|A||x| + |b|`.
 //!
 //! One pass over the lower triangle, each entry used on both sides of the diagonal: about 12 bytes
-//! and 8 operations an entry, by all threads ([`Tiles`]). The order of sums follows from the pattern,
-//! so the bits do not depend on the number of threads; nothing is allocated the second time.
+//! and 8 operations an entry, 28 bytes where columns reach far, by all threads ([`Tiles`]). The order of
+//! sums follows from the pattern, so the bits do not depend on the number of threads; nothing is
+//! allocated the second time.
 
 use crate::substitution::Shared;
-use crate::tiles::{BLOCKS, Tiles};
+use crate::tiles::{BLOCKS, Tiles, Walk};
 
 /// Precision in which residuals are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,17 +19,31 @@ pub enum ResidualPrecision {
     Quad,
 }
 
-/// Vectors of a residual, of length n each, used again and again.
+/// What a row has got; side by side, because rows are met in any order.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Row {
+    /// `(b − A x)_i`.
+    pub r: f64,
+    /// `(|A||x| + |b|)_i`.
+    pub size: f64,
+}
+
+/// The same for [`ResidualPrecision::Quad`].
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+struct LongRow {
+    row: Row,
+    /// The rounding error of `r`.
+    low: f64,
+}
+
+/// Rows of a residual, n of them, used again and again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Residual {
-    /// `b − A x`.
-    pub r: Vec<f64>,
-    /// `|A||x| + |b|`.
-    pub size: Vec<f64>,
-    /// Rounding errors of `r`, for [`ResidualPrecision::Quad`].
-    low: Vec<f64>,
-    /// For the walk over the tiles.
-    next: Vec<u32>,
+    pub rows: Vec<Row>,
+    long: Vec<LongRow>,
+    walk: Walk,
 }
 
 /// What a matrix is measured by.
@@ -52,42 +67,28 @@ struct Largest {
 }
 
 impl Residual {
-    fn reserve(&mut self, n: usize) {
-        self.r.resize(n, 0.0);
-        self.size.resize(n, 0.0);
+    /// Copies `b − A x` to `to`, of length n.
+    pub fn copy_to(&self, to: &mut [f64]) {
+        to.iter_mut()
+            .zip(&self.rows)
+            .for_each(|(to, row)| *to = row.r);
     }
 
-    /// Norm and row counts of a matrix; overwrites the vectors.
+    /// Norm and row counts of a matrix, and what [`compute`](Self::compute) needs of it; overwrites the rows.
     pub fn measure(&mut self, tiles: &Tiles<'_>) -> Norms {
-        self.reserve(tiles.a.n());
-        let (counts, sums) = (Shared(self.r.as_mut_ptr()), Shared(self.size.as_mut_ptr()));
-        tiles.for_rows(|_, rows| {
-            for i in rows {
-                // SAFETY: the vectors have n numbers, and blocks of rows are disjoint.
-                unsafe { (*counts.at(i), *sums.at(i)) = (0.0, 0.0) };
-            }
-        });
-        tiles.for_each(&mut self.next, |j, rows, values| {
-            let add = |i: usize, v: f64| {
-                // SAFETY: as above; calls at the same time have other rows and columns.
-                unsafe {
-                    *counts.at(i) += 1.0;
-                    *sums.at(i) += v.abs();
-                }
-            };
-            for (&i, &v) in rows.iter().zip(values) {
-                add(i as usize, v);
-                if i as usize != j {
-                    add(j, v);
-                }
-            }
+        tiles.prepare(&mut self.walk);
+        fill(&mut self.rows, tiles, |_| Row::default());
+        // Entries are counted in `r`.
+        tiles.sum(&mut self.walk, &mut self.rows, |row, v, _| {
+            row.r += 1.0;
+            row.size += v.abs();
         });
         let mut parts = [(0.0, 0.0); BLOCKS];
         let found = Shared(parts.as_mut_ptr());
-        let (counts, sums) = (&self.r, &self.size);
+        let all = &self.rows;
         tiles.for_rows(|block, rows| {
-            let sums = largest(sums[rows.clone()].iter().copied());
-            let counts = largest(counts[rows].iter().copied());
+            let sums = largest(all[rows.clone()].iter().map(|row| row.size));
+            let counts = largest(all[rows].iter().map(|row| row.r));
             // SAFETY: each block has a place of its own.
             unsafe { *found.at(block) = (sums, counts) };
         });
@@ -97,7 +98,7 @@ impl Residual {
         }
     }
 
-    /// Computes both for one right-hand side, user order.
+    /// Computes both for one right-hand side of the matrix that was measured last, user order.
     pub fn compute(
         &mut self,
         tiles: &Tiles<'_>,
@@ -105,83 +106,46 @@ impl Residual {
         b: &[f64],
         precision: ResidualPrecision,
     ) {
-        self.reserve(tiles.a.n());
-        let (r, size) = (Shared(self.r.as_mut_ptr()), Shared(self.size.as_mut_ptr()));
-        tiles.for_rows(|_, rows| {
-            for i in rows {
-                // SAFETY: the vectors have n numbers, and blocks of rows are disjoint.
-                unsafe { (*r.at(i), *size.at(i)) = (b[i], b[i].abs()) };
-            }
+        fill(&mut self.rows, tiles, |i| Row {
+            r: b[i],
+            size: b[i].abs(),
         });
         match precision {
-            ResidualPrecision::Double => self.double(tiles, x),
+            ResidualPrecision::Double => {
+                tiles.sum(&mut self.walk, &mut self.rows, move |row, v, j| {
+                    let product = v * x[j];
+                    row.r -= product;
+                    row.size += product.abs();
+                });
+            }
             ResidualPrecision::Quad => self.quad(tiles, x),
         }
     }
 
-    fn double(&mut self, tiles: &Tiles<'_>, x: &[f64]) {
-        let (r, size) = (Shared(self.r.as_mut_ptr()), Shared(self.size.as_mut_ptr()));
-        tiles.for_each(&mut self.next, |j, rows, values| {
-            let xj = x[j];
-            let (mut rj, mut sj, mut rest) = (0.0, 0.0, rows.iter().zip(values));
-            if rows[0] as usize == j {
-                rj = values[0] * xj;
-                sj = rj.abs();
-                rest.next();
-            }
-            for (&i, &v) in rest {
-                let i = i as usize;
-                let (down, across) = (v * xj, v * x[i]);
-                // SAFETY: the vectors have n numbers, and calls at the same time have other rows and
-                // columns.
-                unsafe {
-                    *r.at(i) -= down;
-                    *size.at(i) += down.abs();
-                }
-                rj += across;
-                sj += across.abs();
-            }
-            // SAFETY: as above.
-            unsafe {
-                *r.at(j) -= rj;
-                *size.at(j) += sj;
-            }
-        });
-    }
-
     fn quad(&mut self, tiles: &Tiles<'_>, x: &[f64]) {
-        self.low.clear();
-        self.low.resize(tiles.a.n(), 0.0);
-        let (r, size) = (Shared(self.r.as_mut_ptr()), Shared(self.size.as_mut_ptr()));
-        let low = Shared(self.low.as_mut_ptr());
-        // `r[i] −= v·x`, with the errors of product and sum kept apart.
-        let subtract = |i: usize, v: f64, x: f64| {
-            let product = v * x;
-            let product_error = v.mul_add(x, -product);
-            // SAFETY: the vectors have n numbers, and calls at the same time have other rows and
-            // columns.
-            unsafe {
-                let before = *r.at(i);
-                let sum = before - product;
-                let part = sum - before;
-                let sum_error = (before - (sum - part)) - (product + part);
-                *r.at(i) = sum;
-                *low.at(i) += sum_error - product_error;
-                *size.at(i) += product.abs();
-            }
-        };
-        tiles.for_each(&mut self.next, |j, rows, values| {
-            for (&i, &v) in rows.iter().zip(values) {
-                let i = i as usize;
-                subtract(i, v, x[j]);
-                if i != j {
-                    subtract(j, v, x[i]);
-                }
-            }
+        let from = &self.rows;
+        fill(&mut self.long, tiles, |i| LongRow {
+            row: from[i],
+            low: 0.0,
         });
-        for (r, low) in self.r.iter_mut().zip(&self.low) {
-            *r += low;
-        }
+        // `r −= v·x`, with the errors of product and sum kept apart.
+        tiles.sum(&mut self.walk, &mut self.long, move |to, v, j| {
+            let product = v * x[j];
+            let product_error = v.mul_add(x[j], -product);
+            let before = to.row.r;
+            let sum = before - product;
+            let part = sum - before;
+            let sum_error = (before - (sum - part)) - (product + part);
+            to.row.r = sum;
+            to.row.size += product.abs();
+            to.low += sum_error - product_error;
+        });
+        let long = &self.long;
+        fill(&mut self.rows, tiles, |i| {
+            let LongRow { row, low } = long[i];
+            let r = row.r + low;
+            Row { r, ..row }
+        });
     }
 
     /// The normwise backward error `‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)` (Rigal and Gaches 1967) and the
@@ -191,8 +155,8 @@ impl Residual {
         // Entries of a row, times the smallest normal number: below, rounding is not relative.
         let safe = (norms.most_entries + 1) as f64 * f64::MIN_POSITIVE;
         let least = safe / f64::EPSILON;
-        let error = |i: usize| {
-            let (r, s) = (self.r[i].abs(), self.size[i]);
+        let error = |row: &Row| {
+            let (r, s) = (row.r.abs(), row.size);
             if s > least {
                 r / s
             } else {
@@ -202,12 +166,13 @@ impl Residual {
         let mut parts = [Largest::default(); BLOCKS];
         let found = Shared(parts.as_mut_ptr());
         tiles.for_rows(|block, rows| {
+            let own = self.rows[rows.clone()].iter();
             let part = Largest {
-                r: norm(&self.r[rows.clone()]),
+                r: largest(own.clone().map(|row| row.r)),
                 x: norm(&x[rows.clone()]),
-                b: norm(&b[rows.clone()]),
-                size: norm(&self.size[rows.clone()]),
-                error: largest(rows.map(error)),
+                b: norm(&b[rows]),
+                size: largest(own.clone().map(|row| row.size)),
+                error: largest(own.map(error)),
             };
             // SAFETY: each block has a place of its own.
             unsafe { *found.at(block) = part };
@@ -228,19 +193,31 @@ impl Residual {
     }
 }
 
-/// `‖v‖∞`, NaN where an entry is.
-pub(crate) fn norm(v: &[f64]) -> f64 {
-    largest(v.iter().map(|v| v.abs()))
+/// Sets the rows of a matrix, side by side, new memory as well.
+fn fill<S: Copy + Send>(rows: &mut Vec<S>, tiles: &Tiles<'_>, row: impl Fn(usize) -> S + Sync) {
+    let n = tiles.a.n();
+    rows.clear();
+    rows.reserve(n);
+    let all = Shared(rows.as_mut_ptr());
+    tiles.for_rows(|_, rows| {
+        for i in rows {
+            // SAFETY: there is room for n rows, and blocks of them are disjoint.
+            unsafe { all.at(i).write(row(i)) };
+        }
+    });
+    // SAFETY: the blocks are all rows.
+    unsafe { rows.set_len(n) };
 }
 
-/// Largest of nonnegative numbers, NaN where one is.
+/// `‖v‖∞`, NaN where an entry is.
+pub(crate) fn norm(v: &[f64]) -> f64 {
+    largest(v.iter().copied())
+}
+
+/// Largest magnitude, NaN where one is: bits of magnitudes are ordered like them, and those of NaN
+/// come last.
 pub(crate) fn largest(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(
-        0.0,
-        |most, v| {
-            if v <= most || most.is_nan() { most } else { v }
-        },
-    )
+    f64::from_bits(values.map(|v| v.abs().to_bits()).fold(0, u64::max))
 }
 
 #[cfg(test)]

@@ -4,11 +4,14 @@
 //! shared out. They are cut into blocks of about equally many entries, rows likewise; tile (R, C) holds the
 //! entries of rows R in columns C and touches the numbers of both. Tiles on one diagonal, every other
 //! of a chain `C → C + d → C + 2d`, touch different blocks: they run side by side, and the diagonals
-//! one after another.
-//!
-//! Invariant: what a row or column gets, it gets in an order that follows from the pattern, whatever
-//! the number of threads. Cost: one pass over the entries, and a look at every column for each of its
+//! one after another. Cost: one pass over the entries, and a look at every column for each of its
 //! tiles that is not empty; meshes in their natural order have few.
+//!
+//! Where most columns reach far ([`LowerRows`]), the entries are copied row by row as well, and each row
+//! is summed by itself: twice the bytes, but in one pass that writes nothing but its own row.
+//!
+//! Invariant: what a row gets, it gets in an order that follows from the pattern, whatever the number of
+//! threads.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,6 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tamarack_numeric::{Activity, Span, Team};
 use tamarack_sparse::SymmetricCsc;
 
+use crate::lower_rows::LowerRows;
 use crate::substitution::Shared;
 
 /// Blocks of columns, and so threads that find work.
@@ -23,6 +27,12 @@ pub(crate) const BLOCKS: usize = 8;
 
 /// Entries below which the matrix is one block: the pass takes less than waking a thread.
 const SMALL: u64 = 1 << 15;
+
+/// Of so many columns one is asked how far it reaches.
+const SAMPLE: usize = 16;
+
+/// Rows that are summed by one task.
+const PART: usize = 1 << 12;
 
 /// A matrix cut into tiles.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +42,15 @@ pub(crate) struct Tiles<'a> {
     /// Where the blocks begin; `cuts[count]` is n.
     cuts: [usize; BLOCKS + 1],
     count: usize,
+}
+
+/// What products need beside a matrix, kept from one to the next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Walk {
+    /// Of each column, the first entry that is not used yet.
+    next: Vec<u32>,
+    /// The rows of a matrix whose columns reach far.
+    rows: Option<LowerRows>,
 }
 
 impl<'a> Tiles<'a> {
@@ -56,6 +75,28 @@ impl<'a> Tiles<'a> {
         }
     }
 
+    /// Prepares for products with this matrix.
+    pub fn prepare(&self, walk: &mut Walk) {
+        let rows = walk.rows.take();
+        walk.rows = self.scattered().then(|| {
+            let mut rows = rows.unwrap_or_default();
+            rows.refill(self.a);
+            rows
+        });
+    }
+
+    /// Whether columns would be looked at for more than two tiles below their own, by a sample.
+    fn scattered(&self) -> bool {
+        let looks = |c: usize| {
+            let columns = self.cuts[c]..self.cuts[c + 1];
+            let sample = columns.clone().step_by(SAMPLE);
+            let reach = sample.filter_map(|j| self.a.column(j).0.last()).max();
+            let below = |&&cut: &&usize| reach.is_some_and(|&i| i as usize >= cut);
+            columns.len() * self.cuts[c + 1..self.count].iter().filter(below).count()
+        };
+        (0..self.count).map(looks).sum::<usize>() > 2 * self.a.n()
+    }
+
     fn each(&self, count: usize, body: impl Fn(usize) + Sync) {
         match self.team {
             Some(team) => team.for_each_as(Span::new(Activity::Share), count, |i, _| body(i)),
@@ -68,10 +109,73 @@ impl<'a> Tiles<'a> {
         self.each(self.count, |c| body(c, self.cuts[c]..self.cuts[c + 1]));
     }
 
+    /// Calls `add(sums[i], a_ij, j)` for all entries of the full matrix, for which `walk` is prepared.
+    pub fn sum<S: Copy + Send>(
+        &self,
+        walk: &mut Walk,
+        sums: &mut [S],
+        add: impl Fn(&mut S, f64, usize) + Sync,
+    ) {
+        assert_eq!(sums.len(), self.a.n());
+        let sums = Shared(sums.as_mut_ptr());
+        match &walk.rows {
+            Some(rows) => self.by_rows(rows, sums, add),
+            None => self.by_tiles(&mut walk.next, sums, add),
+        }
+    }
+
+    fn by_rows<S: Copy + Send>(
+        &self,
+        lower: &LowerRows,
+        sums: Shared<S>,
+        add: impl Fn(&mut S, f64, usize) + Sync,
+    ) {
+        let n = self.a.n();
+        self.each(n.div_ceil(PART), move |part| {
+            for i in part * PART..n.min((part + 1) * PART) {
+                // SAFETY: there are n sums, and only this call has this one.
+                let sum = unsafe { &mut *sums.at(i) };
+                let mut own = *sum;
+                for entry in lower.row(i) {
+                    add(&mut own, entry.value, entry.column as usize);
+                }
+                let (rows, values) = self.a.column(i);
+                for (&j, &v) in rows.iter().zip(values) {
+                    add(&mut own, v, j as usize);
+                }
+                *sum = own;
+            }
+        });
+    }
+
+    fn by_tiles<S: Copy + Send>(
+        &self,
+        next: &mut Vec<u32>,
+        sums: Shared<S>,
+        add: impl Fn(&mut S, f64, usize) + Sync,
+    ) {
+        self.for_each(next, move |j, rows, values| {
+            // SAFETY: there are n sums, and calls at the same time have other rows and columns.
+            let sum = unsafe { &mut *sums.at(j) };
+            let (mut own, mut rest) = (*sum, rows.iter().zip(values));
+            if rows[0] as usize == j {
+                add(&mut own, values[0], j);
+                rest.next();
+            }
+            for (&i, &v) in rest {
+                add(&mut own, v, i as usize);
+                // SAFETY: as above, and i is not j.
+                add(unsafe { &mut *sums.at(i as usize) }, v, j);
+            }
+            // SAFETY: as above; the reference has ended.
+            unsafe { *sums.at(j) = own };
+        });
+    }
+
     /// Calls `body(j, rows, values)` with every entry once: entries of column j, increasing, and at
     /// the first call for j the diagonal first. Calls that run at the same time have columns and rows
     /// that differ from each other's. `next` is memory that is kept from pass to pass.
-    pub fn for_each(&self, next: &mut Vec<u32>, body: impl Fn(usize, &[u32], &[f64]) + Sync) {
+    fn for_each(&self, next: &mut Vec<u32>, body: impl Fn(usize, &[u32], &[f64]) + Sync) {
         if next.len() < self.a.n() {
             next.resize(self.a.n(), 0);
         }
@@ -132,12 +236,19 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// Entries of a matrix whose columns reach far and near.
+    /// A matrix whose columns reach far and near.
     fn matrix(n: usize) -> SymmetricCsc<f64> {
+        reaching(n, |j| {
+            vec![j, j + 1, j + 7, j + n / 9, j + n / 3, j + n / 2 + j % 5]
+        })
+    }
+
+    /// A matrix of the rows of its columns, of which some are beyond it.
+    fn reaching(n: usize, rows_of: impl Fn(usize) -> Vec<usize>) -> SymmetricCsc<f64> {
         let (mut ptr, mut rows) = (vec![0u64], Vec::new());
         for j in 0..n {
-            let far = [j, j + 1, j + 7, j + n / 9, j + n / 3, j + n / 2 + j % 5];
-            let mut column: Vec<u32> = far.iter().filter(|&&i| i < n).map(|&i| i as u32).collect();
+            let below = rows_of(j).into_iter().filter(|&i| i < n);
+            let mut column: Vec<u32> = below.map(|i| i as u32).collect();
             column.sort_unstable();
             column.dedup();
             rows.extend(column);
@@ -174,6 +285,38 @@ mod tests {
                 let total: usize = seen.iter().map(Vec::len).sum();
                 assert_eq!(total, 2 * a.pattern().nnz_full() as usize);
                 assert_eq!(want.get_or_insert_with(|| seen.clone()), &seen);
+            }
+        }
+    }
+
+    #[test]
+    fn columns_that_reach_far_are_summed_by_rows_with_the_same_sums() {
+        let band = reaching(20_000, |j| vec![j, j + 1, j + 100]);
+        let small = (matrix(100), false);
+        for (a, far) in [
+            (matrix(1), false),
+            small,
+            (band, false),
+            (matrix(20_000), true),
+        ] {
+            let n = a.n();
+            // Of whole numbers, so that sums are exact in any order.
+            let x: Vec<f64> = (0..n).map(|j| (j % 13) as f64).collect();
+            let mut want = vec![0.0; n];
+            a.matvec(&x, &mut want);
+            for threads in [0, 1, 3] {
+                let team = (threads > 0).then(|| Team::new(threads));
+                let tiles = Tiles::new(&a, team.as_ref());
+                let product = |walk: &mut Walk| {
+                    let mut sums = vec![0.0; n];
+                    tiles.sum(walk, &mut sums, |sum, v, j| *sum += v * x[j]);
+                    sums
+                };
+                let mut walk = Walk::default();
+                assert_eq!(product(&mut walk), want);
+                tiles.prepare(&mut walk);
+                assert_eq!(walk.rows.is_some(), far);
+                assert_eq!(product(&mut walk), want);
             }
         }
     }
