@@ -104,6 +104,9 @@ impl FirstFailure {
 /// without: one that is never repeated would only lose.
 const START_SECS: f64 = 300e-6;
 
+/// Seconds to call a thread that has worked before. A repeated factorization in which they save less does without.
+const CALL_SECS: f64 = 15e-6;
+
 /// What a run of the executor came to.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Outcome {
@@ -160,7 +163,11 @@ impl<T: Value> Execution<'_, T> {
                 }
             }
         };
-        let short = self.new_arena && plan.saved_secs() < START_SECS;
+        let calls_secs = match self.new_arena {
+            true => START_SECS,
+            false => CALL_SECS * (plan.threads() - 1) as f64,
+        };
+        let short = plan.saved_secs() < calls_secs;
         team.during(Phase::Subtrees, 0, || {
             if short || plan.subtrees().len() <= 1 {
                 subtrees(0);

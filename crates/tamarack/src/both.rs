@@ -48,8 +48,8 @@ impl<'a> Both<'a> {
         merged.map_or_else(|| Runs::find(self.pattern), MergedGraph::into_runs)
     }
 
-    /// The graph without twins. One thread asks for it.
-    fn merged(&self) -> Result<&MergedGraph, OrderingError> {
+    /// The graph without twins. One thread asks for it first.
+    pub(crate) fn merged(&self) -> Result<&MergedGraph, OrderingError> {
         if let Some(graph) = self.merged.get() {
             return Ok(graph);
         }
@@ -57,10 +57,14 @@ impl<'a> Both<'a> {
         Ok(self.merged.get_or_init(|| graph))
     }
 
-    /// What the shape says. It may say that minimum degree is in vain.
+    /// What the shape says. It may say that one of both is in vain.
     pub(crate) fn look(&self, machine: &Machine) -> Result<Look, OrderingError> {
         let look = self.shape.look(self.merged()?, machine);
-        self.no_degree.store(look == Look::Thick, Relaxed);
+        match look {
+            Look::Thick => self.no_degree.store(true, Relaxed),
+            Look::Narrow => self.no_dissection.store(true, Relaxed),
+            Look::Unclear => (),
+        }
         Ok(look)
     }
 

@@ -169,26 +169,24 @@ impl Search<'_> {
     /// What is returned does not depend on which one is sooner done: what is thick is dissected whatever minimum degree finds.
     fn auto_of_many(&mut self, sampled: Shape) -> Result<Chosen, Error> {
         let both = Both::new(self.pattern, sampled)?;
-        let alone = self.options.machine().threads < 2;
-        let known = match alone || both.has_twins || both.shape.is_dense() {
-            true => Some(both.look(&self.machine())?),
-            false => None,
-        };
-        let (degree, (look, found)) = match known {
-            Some(look) if alone => (self.minimum_degree(&both), (look, None)),
-            _ => {
-                let machine = self.machine();
-                let second = || {
-                    let look = known.map_or_else(|| both.look(&machine), Ok)?;
-                    let found = match look {
-                        Look::Narrow => None,
-                        _ => both.dissect(&both.no_dissection).ok(),
-                    };
-                    Ok::<_, OrderingError>((look, found))
-                };
-                let (degree, second) = rayon::join(|| self.minimum_degree(&both), second);
-                (degree, second?)
-            }
+        let machine = self.machine();
+        let look = || both.look(&machine);
+        let degree = || self.minimum_degree(&both);
+        let dissect = || both.dissect(&both.no_dissection).ok();
+        let (look, degree, found) = if machine.threads < 2 {
+            (look()?, degree(), None)
+        } else if both.has_twins || both.shape.is_dense() {
+            both.merged()?;
+            let (first, found) = rayon::join(|| (look(), degree()), dissect);
+            (first.0?, first.1, found)
+        } else {
+            let look_and_dissect = || {
+                both.merged()?;
+                Ok::<_, OrderingError>(rayon::join(look, dissect))
+            };
+            let (degree, second) = rayon::join(degree, look_and_dissect);
+            let (look, found) = second?;
+            (look?, degree, found)
         };
         let degree = match look {
             Look::Thick => None,
