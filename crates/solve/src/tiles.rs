@@ -31,6 +31,9 @@ const SMALL: u64 = 1 << 15;
 /// Of so many columns one is asked how far it reaches.
 const SAMPLE: usize = 16;
 
+/// Entries of a column in a tile up to which a look at it counts: with 2 rows are faster, with 10 slower.
+const FEW: u64 = 4;
+
 /// Rows that are summed by one task.
 const PART: usize = 1 << 12;
 
@@ -85,16 +88,17 @@ impl<'a> Tiles<'a> {
         });
     }
 
-    /// Whether columns would be looked at for more than two tiles below their own, by a sample.
+    /// Whether columns would be looked at for more than two tiles below their own, by a sample, and have few entries in each.
     fn scattered(&self) -> bool {
-        let looks = |c: usize| {
+        let looks_of = |c: usize| {
             let columns = self.cuts[c]..self.cuts[c + 1];
             let sample = columns.clone().step_by(SAMPLE);
             let reach = sample.filter_map(|j| self.a.column(j).0.last()).max();
             let below = |&&cut: &&usize| reach.is_some_and(|&i| i as usize >= cut);
             columns.len() * self.cuts[c + 1..self.count].iter().filter(below).count()
         };
-        (0..self.count).map(looks).sum::<usize>() > 2 * self.a.n()
+        let looks: usize = (0..self.count).map(looks_of).sum();
+        looks > 2 * self.a.n() && FEW * looks as u64 > self.a.pattern().nnz_lower()
     }
 
     fn each(&self, count: usize, body: impl Fn(usize) + Sync) {
