@@ -1,6 +1,8 @@
 //! Storage of factor panels and update matrices: [`BlockColumns`] while a front is worked on, and for
 //! good where it is large; [`Strips`] for the final panels of small fronts.
 
+use crate::Real;
+
 /// Packed block columns: the lower trapezoid of `rows × cols` (`rows >= cols`), cut into block
 /// columns of `block` columns each (the last may be narrower).
 ///
@@ -114,6 +116,11 @@ pub(crate) const TILE_BYTES: usize = 64;
 ///
 /// A strip is the triangle of its diagonal block, by columns, then the rows below that in tiles of [`tile`](Self::tile) rows
 /// (the last may be shorter), each column-major. A panel of one strip has one tile: it is read at once.
+///
+/// Columns of L are kept as they are after a division by their pivots' roots, the diagonal entries, in whose places stand their
+/// inverses: `L D⁻¹`, a unit triangle, and `D⁻¹`. Substitution then neither divides nor multiplies
+/// from pivot to pivot, and backward not at all.
+/// [`PanelLayout::entry`] has the entries of L.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strips {
     /// Number of rows.
@@ -274,6 +281,22 @@ impl PanelLayout {
         match self {
             Self::Strips(l) => l.index(i, j),
             Self::Blocks(l) => l.index(i, j),
+        }
+    }
+
+    /// Entry `(i, j)` of L, `i >= j`, from a final panel in this layout.
+    #[inline]
+    pub fn entry<T: Real>(&self, panel: &[T], i: usize, j: usize) -> T {
+        match self {
+            Self::Blocks(l) => panel[l.index(i, j)],
+            Self::Strips(l) => {
+                let root = T::ONE / panel[l.index(j, j)];
+                if i == j {
+                    root
+                } else {
+                    root * panel[l.index(i, j)]
+                }
+            }
         }
     }
 

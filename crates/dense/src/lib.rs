@@ -23,6 +23,7 @@ mod substitution;
 mod thin;
 mod tile;
 mod tiny;
+mod unit;
 mod vector;
 mod vectors;
 mod workspace;

@@ -80,6 +80,8 @@ pub trait Simd: Copy + 'static {
     unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// `c − a·b`, rounded once where the instruction set can.
     unsafe fn fnma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// [`fnma`](Self::fnma) of single numbers.
+    unsafe fn fnma_one(a: Self::T, b: Self::T, c: Self::T) -> Self::T;
     /// `a + b`.
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     /// `a − b`.

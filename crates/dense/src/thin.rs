@@ -12,7 +12,7 @@
 use crate::layout::{STRIP, packed};
 use crate::real::with_isa;
 use crate::simd::{Op, Simd};
-use crate::{Isa, Real};
+use crate::{Isa, Real, unit};
 
 /// Pivots of a thin front at most: its panel is one strip.
 pub const THIN: usize = STRIP;
@@ -48,7 +48,7 @@ pub struct ThinFront<'a, T, const PARTS: usize> {
     pub below: [RowsAt<'a, T>; PARTS],
 }
 
-/// Forward substitution, front after front: `x ← L11⁻¹ x`, and rows `below` −= L21 x.
+/// Forward substitution, front after front: `x ← D⁻¹ L11⁻¹ x`, with the diagonal D of L11, and rows `below` −= `L21 L11⁻¹ x`.
 ///
 /// # Safety
 /// Every front that comes names a panel, pivots and rows that are valid while it is worked on, the
@@ -61,7 +61,7 @@ pub unsafe fn forward_thin<'a, T: Real>(
     unsafe { with_isa!(isa, T, forward_all(fronts)) }
 }
 
-/// Backward substitution, front after front: `x ← L11⁻ᵀ (x − L21ᵀ y)`, y being the rows `below`.
+/// Backward substitution, front after front: `x ← L11⁻ᵀ (D x − L21ᵀ y)`, y being the rows `below`.
 ///
 /// # Safety
 /// As [`forward_thin`]; the rows below are only read.
@@ -166,22 +166,15 @@ unsafe fn forward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 2>) {
     // SAFETY: the caller vouches for the panel, x and the rows.
     unsafe {
         bring::<S>(l, triangle + N * ld, false);
-        let (mut v, mut inverse) = ([S::T::ZERO; N], [S::T::ZERO; N]);
+        let mut v = [S::T::ZERO; N];
         for j in 0..N {
             v[j] = *x.add(j);
-            inverse[j] = S::T::ONE / *l.add(place(j, j));
         }
-        for j in 0..N {
-            v[j] = v[j] * inverse[j];
-            for i in 0..N {
-                if i > j {
-                    v[i] = v[i] - *l.add(place(i, j)) * v[j];
-                }
-            }
-        }
+        unit::solve::<S, N>(N, l, &mut v);
         let mut xs = [S::zero(); N];
         for j in 0..N {
-            *x.add(j) = v[j];
+            let inverse = *l.add(place(j, j));
+            *x.add(j) = v[j] * inverse * inverse;
             xs[j] = S::splat(v[j]);
         }
         let mut below = l.add(triangle);
@@ -210,7 +203,7 @@ unsafe fn forward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 2>) {
 #[inline(always)]
 unsafe fn backward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 1>) {
     let (l, ld, x) = (front.l, front.order - N, front.x);
-    let (place, triangle) = (packed(N), N * (N + 1) / 2);
+    let triangle = N * (N + 1) / 2;
     // SAFETY: as above.
     unsafe {
         bring::<S>(l, triangle + N * ld, true);
@@ -226,20 +219,11 @@ unsafe fn backward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 1>) {
             }
             below = below.add(rows.len());
         }
-        let (mut v, mut inverse) = ([S::T::ZERO; N], [S::T::ZERO; N]);
+        let mut v = [S::T::ZERO; N];
         for j in 0..N {
             v[j] = *x.add(j) - S::sum(acc[j]);
-            inverse[j] = S::T::ONE / *l.add(place(j, j));
         }
-        for step in 0..N {
-            let j = N - 1 - step;
-            v[j] = v[j] * inverse[j];
-            for i in 0..N {
-                if i < j {
-                    v[i] = v[i] - *l.add(place(j, i)) * v[j];
-                }
-            }
-        }
+        unit::solve_transposed::<S, N>(N, l, &mut v);
         for j in 0..N {
             *x.add(j) = v[j];
         }

@@ -153,7 +153,7 @@ unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
 ) -> Result<(), PivotFailure> {
     let nupd = f.nupd();
     let order = N + nupd;
-    let mut roots = [S::T::ZERO; N];
+    let (mut roots, mut inverses) = ([S::T::ZERO; N], [S::T::ZERO; N]);
     // Vectors of the pivots' rows, of which there are at most two.
     let tops = N.div_ceil(S::LANES);
     // SAFETY: the caller's contract; rows and columns stay in the front.
@@ -174,7 +174,8 @@ unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
             }
             let inverse = S::T::ONE / pivot;
             let root = pivot.sqrt();
-            let scale = S::splat(root * inverse);
+            inverses[k] = root * inverse;
+            let scale = S::splat(inverses[k]);
             for j in k + 1..N {
                 let before = S::lane(top[k][j / S::LANES], j % S::LANES);
                 for v in j / S::LANES..tops {
@@ -196,16 +197,25 @@ unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
         }
         // The last column first: what a column writes above its diagonal is where the one before it ends.
         for k in (0..N).rev() {
-            let (column, rows) = match strips {
-                None => (f.panel().add(k * order), f.panel().add(k * order + N)),
-                Some(to) => (
-                    to.add(packed(N)(k, k) - k),
-                    to.add(N * (N + 1) / 2 + k * nupd),
-                ),
+            let Some(to) = strips else {
+                let column = f.panel().add(k * order);
+                store::<S, 2>(column, N, 0, &top[k]);
+                store::<S, V>(column.add(N), nupd, 0, &below[k]);
+                *column.add(k) = roots[k];
+                continue;
             };
-            store::<S, 2>(column, N, 0, &top[k]);
-            store::<S, V>(rows, nupd, 0, &below[k]);
-            *column.add(k) = roots[k];
+            // Over the pivot's root, which stands there inverted.
+            let (mut unit, mut rows, by) = (top[k], below[k], S::splat(inverses[k]));
+            for v in 0..tops {
+                unit[v] = S::mul(unit[v], by);
+            }
+            for v in 0..V {
+                rows[v] = S::mul(rows[v], by);
+            }
+            let column = to.add(packed(N)(k, k) - k);
+            store::<S, 2>(column, N, 0, &unit);
+            store::<S, V>(to.add(N * (N + 1) / 2 + k * nupd), nupd, 0, &rows);
+            *column.add(k) = inverses[k];
         }
         for u in 0..V {
             for lane in 0..nupd.saturating_sub(u * S::LANES).min(S::LANES) {

@@ -188,8 +188,8 @@ impl<T: Value> NumericFactor<T> {
         &self.team
     }
 
-    /// The pivot columns of supernode `s` of L, in the layout
-    /// [`FactorPlan::panel_layout`]; meaningless while the factor is stale.
+    /// The pivot columns of supernode `s` of L, in the layout [`FactorPlan::panel_layout`], which has
+    /// [`entry`](PanelLayout::entry)s; meaningless while the factor is stale.
     pub fn panel(&self, s: usize) -> &[T] {
         let range = self.plan.panel_range(s);
         self.arena.get(range.start as usize..range.end as usize)

@@ -73,7 +73,7 @@ fn dense_factor<T: Value>(f: &NumericFactor<T>) -> Vec<f64> {
         };
         for j in 0..layout.cols() {
             for i in j..layout.rows() {
-                l[row(i) + (columns.start + j) * n] = Scalar::to_f64(panel[layout.index(i, j)]);
+                l[row(i) + (columns.start + j) * n] = Scalar::to_f64(layout.entry(panel, i, j));
             }
         }
     }
@@ -121,7 +121,7 @@ fn product_error(a: &SymmetricCsc<f64>, f: &NumericFactor<f64>) -> f64 {
                         None => columns.start + i,
                         Some(below) => symbolic.rows(s)[below] as usize,
                     };
-                    let l = panel[layout.index(i, j)];
+                    let l = layout.entry(panel, i, j);
                     if transposed {
                         y[columns.start + j] += l * x[row];
                     } else {

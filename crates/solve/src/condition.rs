@@ -120,7 +120,7 @@ pub fn log_determinant<T: Value>(factor: &NumericFactor<T>) -> Result<f64, Solve
     for s in 0..factor.symbolic().supernodes() {
         let (layout, panel) = (factor.plan().panel_layout(s), factor.panel(s));
         sum += (0..layout.cols())
-            .map(|j| Scalar::to_f64(panel[layout.index(j, j)]).ln())
+            .map(|j| Scalar::to_f64(layout.entry(panel, j, j)).ln())
             .sum::<f64>();
     }
     Ok(2.0 * sum)

@@ -94,6 +94,10 @@ macro_rules! avx2 {
                 unsafe { $fnma(a, b, c) }
             }
             #[inline(always)]
+            unsafe fn fnma_one(a: $t, b: $t, c: $t) -> $t {
+                (-a).mul_add(b, c) // one instruction, where this is inlined
+            }
+            #[inline(always)]
             unsafe fn add(a: $v, b: $v) -> $v {
                 unsafe { $add(a, b) }
             }

@@ -123,6 +123,10 @@ impl<T: Real> Simd for Portable<T> {
         unsafe { Self::fma(a.map(|x| -x), b, c) }
     }
     #[inline(always)]
+    unsafe fn fnma_one(a: T, b: T, c: T) -> T {
+        mul_add(-a, b, c)
+    }
+    #[inline(always)]
     unsafe fn add(a: [T; LANES], b: [T; LANES]) -> [T; LANES] {
         zip(a, b, |x, y| x + y)
     }

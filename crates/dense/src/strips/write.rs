@@ -92,16 +92,40 @@ unsafe fn write_strip<S: Simd>(
     let columns = &columns[..s.width];
     // SAFETY: the caller's contract.
     unsafe {
+        let mut inverses = [S::T::ONE; STRIP];
         for (j, column) in columns.iter().enumerate() {
-            copy::<S>(column.add(j), to, s.width - j);
+            let inverse = S::T::ONE / *column.add(j);
+            scaled::<S>(column.add(j), to, s.width - j, inverse);
+            *to = inverse;
             to = to.add(s.width - j);
+            inverses[j] = inverse;
         }
         for top in (0..s.below).step_by(tile) {
             let height = tile.min(s.below - top);
-            for column in columns {
-                copy::<S>(column.add(s.width + top), to, height);
+            for (column, &inverse) in columns.iter().zip(&inverses) {
+                scaled::<S>(column.add(s.width + top), to, height, inverse);
                 to = to.add(height);
             }
+        }
+    }
+}
+
+/// Writes `len` numbers times `by`.
+///
+/// # Safety
+/// As [`copy`].
+#[inline(always)]
+unsafe fn scaled<S: Simd>(from: *const S::T, to: *mut S::T, len: usize, by: S::T) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let (by, mut i) = (S::splat(by), 0);
+        while i + S::LANES <= len {
+            S::store(to.add(i), S::mul(S::load(from.add(i)), by));
+            i += S::LANES;
+        }
+        if i < len {
+            let mask = S::mask(len - i);
+            S::store_mask(to.add(i), mask, S::mul(S::load_mask(from.add(i), mask), by));
         }
     }
 }

@@ -42,7 +42,10 @@ fn in_strips<T: Real>(
     unsafe { write_strips(blocks.as_ptr(), (npiv, nupd), block, l.as_mut_ptr(), isa) };
     let from = BlockColumns::panel(npiv, nupd, block);
     for (i, j) in (0..npiv).flat_map(|j| (j..npiv + nupd).map(move |i| (i, j))) {
-        let (got, want) = (l[layout.index(i, j)], blocks[from.index(i, j)]);
+        let inverse = T::ONE / blocks[from.index(j, j)];
+        let scaled = blocks[from.index(i, j)] * inverse;
+        let want = if i == j { inverse } else { scaled };
+        let got = l[layout.index(i, j)];
         assert!(got == want, "{npiv} {nupd}: entry ({i}, {j})");
     }
     assert!(l[layout.len()..].iter().all(|x| x.to_f64().is_nan()));
@@ -200,6 +203,15 @@ impl<'a, T: Real> Case<'a, T> {
         }
     }
 
+    /// Rows of pivots times the entries on L's diagonal, or over them: strips take and give others than block columns.
+    fn times_roots(&self, w: &mut [T], power: i32) {
+        for (j, row) in w.chunks_mut(self.stride).enumerate().take(self.size().0) {
+            let by = (self.at)(j, j).powi(power);
+            row.iter_mut()
+                .for_each(|x| *x = T::from_f64(x.to_f64() * by));
+        }
+    }
+
     /// In strips, against block columns; the sums differ by rounding only.
     fn strips(&self, isa: Isa, l: &[T]) {
         let (npiv, order) = self.size();
@@ -207,6 +219,9 @@ impl<'a, T: Real> Case<'a, T> {
         let panel = StripsRef::new(l, layout, isa);
         for forward in [true, false] {
             let (mut want, mut got) = (self.w.clone(), self.w.clone());
+            if !forward {
+                self.times_roots(&mut got, -1);
+            }
             let (wanted, w) = (want.as_mut_ptr(), got.as_mut_ptr());
             // SAFETY: both have the front's rows.
             unsafe {
@@ -217,6 +232,9 @@ impl<'a, T: Real> Case<'a, T> {
                     self.panel.backward(wanted, self.stride);
                     panel.backward(w, self.stride);
                 }
+            }
+            if forward {
+                self.times_roots(&mut got, 1);
             }
             for (got, want) in got.iter().zip(&want) {
                 let (got, want) = (got.to_f64(), want.to_f64());
@@ -239,6 +257,9 @@ impl<'a, T: Real> Case<'a, T> {
                 let mut y: Vec<T> = self.w[npiv..order].iter().rev().copied().collect();
                 let at = y.as_mut_ptr();
                 let part = |rows| RowsAt { at, rows };
+                if !forward {
+                    self.times_roots(&mut x, -1);
+                }
                 let first = x.as_mut_ptr();
                 // SAFETY: x has the pivots, y the rows below.
                 unsafe {
@@ -265,6 +286,9 @@ impl<'a, T: Real> Case<'a, T> {
                         };
                         backward_thin(isa, std::iter::once(front));
                     }
+                }
+                if forward {
+                    self.times_roots(&mut x, 1);
                 }
                 let got = x.iter().chain(y.iter().rev());
                 for (got, want) in got.zip(&want) {

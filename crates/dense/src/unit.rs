@@ -1,0 +1,99 @@
+//! Unit triangles of a strip, with one right-hand side and with several.
+//!
+//! A pivot's number is known when those before it are: one fused operation after the other, with neither a division nor a
+//! product of its own in between.
+
+#![allow(clippy::needless_range_loop)] // indices over register arrays, unrolled
+
+use crate::layout::packed;
+use crate::simd::Simd;
+
+/// `v ← L⁻¹·v` for a unit lower triangle of order `n <= N`, kept by columns; what stands on its diagonal is not read.
+///
+/// # Safety
+/// L is valid for that order; inlined into code compiled for the instruction set.
+#[inline(always)]
+pub(crate) unsafe fn solve<S: Simd, const N: usize>(n: usize, l: *const S::T, v: &mut [S::T; N]) {
+    let place = packed(n);
+    for j in 0..n {
+        for i in 0..n {
+            if i > j {
+                // SAFETY: the caller's contract.
+                v[i] = unsafe { S::fnma_one(*l.add(place(i, j)), v[j], v[i]) };
+            }
+        }
+    }
+}
+
+/// `v ← L⁻ᵀ·v`, likewise.
+///
+/// # Safety
+/// As [`solve`].
+#[inline(always)]
+pub(crate) unsafe fn solve_transposed<S: Simd, const N: usize>(
+    n: usize,
+    l: *const S::T,
+    v: &mut [S::T; N],
+) {
+    let place = packed(n);
+    for step in 0..n {
+        let j = n - 1 - step;
+        for i in 0..n {
+            if i < j {
+                // SAFETY: the caller's contract.
+                v[i] = unsafe { S::fnma_one(*l.add(place(j, i)), v[j], v[i]) };
+            }
+        }
+    }
+}
+
+/// [`solve`] for `N` rows of `C` vectors.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub(crate) unsafe fn solve_rows<S: Simd, const N: usize, const C: usize>(
+    l: *const S::T,
+    z: &mut [[S::V; C]; N],
+) {
+    let place = packed(N);
+    for j in 0..N {
+        for i in 0..N {
+            if i > j {
+                // SAFETY: the caller's contract.
+                unsafe {
+                    let l = S::splat(*l.add(place(i, j)));
+                    for c in 0..C {
+                        z[i][c] = S::fnma(l, z[j][c], z[i][c]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// [`solve_transposed`], likewise.
+///
+/// # Safety
+/// As [`solve`].
+#[inline(always)]
+pub(crate) unsafe fn solve_transposed_rows<S: Simd, const N: usize, const C: usize>(
+    l: *const S::T,
+    z: &mut [[S::V; C]; N],
+) {
+    let place = packed(N);
+    for step in 0..N {
+        let j = N - 1 - step;
+        for i in 0..N {
+            if i < j {
+                // SAFETY: the caller's contract.
+                unsafe {
+                    let l = S::splat(*l.add(place(j, i)));
+                    for c in 0..C {
+                        z[i][c] = S::fnma(l, z[j][c], z[i][c]);
+                    }
+                }
+            }
+        }
+    }
+}
