@@ -117,10 +117,8 @@ pub(crate) const TILE_BYTES: usize = 64;
 /// A strip is the triangle of its diagonal block, by columns, then the rows below that in tiles of [`tile`](Self::tile) rows
 /// (the last may be shorter), each column-major. A panel of one strip has one tile: it is read at once.
 ///
-/// Columns of L are kept as they are after a division by their pivots' roots, the diagonal entries, in whose places stand their
-/// inverses: `L D⁻¹`, a unit triangle, and `D⁻¹`. Substitution then neither divides nor multiplies
-/// from pivot to pivot, and backward not at all.
-/// [`PanelLayout::entry`] has the entries of L.
+/// With D the diagonal of L, a strip holds the columns of `L D⁻¹`, as in LDLᵀ, and in place of their unit diagonal `D⁻¹`:
+/// substitution goes from pivot to pivot without a division. [`PanelLayout::entry`] has the entries of L.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strips {
     /// Number of rows.
@@ -275,7 +273,7 @@ impl PanelLayout {
         }
     }
 
-    /// Where entry `(i, j)` stands, `i >= j`.
+    /// Where entry `(i, j)` stands, `i >= j`; [`Strips`] say what is there.
     #[inline]
     pub fn index(&self, i: usize, j: usize) -> usize {
         match self {
@@ -284,7 +282,11 @@ impl PanelLayout {
         }
     }
 
-    /// Entry `(i, j)` of L, `i >= j`, from a final panel in this layout.
+    /// Entry `(i, j)` of L, `i >= j`, from a final panel in this layout. Rows and columns count from the front's first pivot;
+    /// in [`Strips`] the entry is a product, so it may differ by rounding from the one that was computed.
+    ///
+    /// # Panics
+    /// If `panel` is shorter than the layout.
     #[inline]
     pub fn entry<T: Real>(&self, panel: &[T], i: usize, j: usize) -> T {
         match self {

@@ -25,6 +25,7 @@ macro_rules! for_columns {
         }
     };
 }
+pub(crate) use for_columns;
 
 mod one;
 mod several;
@@ -61,8 +62,8 @@ impl<'a, T: Real> StripsRef<'a, T> {
         }
     }
 
-    /// Forward substitution with the whole front: `w` has all its rows, `stride` numbers from each other. Pivots come out over their
-    /// roots once more, `D⁻¹ L11⁻¹ x` with the diagonal D of L11: [`backward`](Self::backward) has nothing to divide by then.
+    /// Forward substitution with the whole front: `w` has all its rows, `stride` numbers from each other. Pivots become
+    /// `D⁻¹ L11⁻¹ x`, with D the diagonal of L11, which is what [`backward`](Self::backward) takes.
     ///
     /// # Safety
     /// `w` is valid for `npiv + nupd` rows, and nothing else uses it meanwhile; `stride` is what

@@ -12,6 +12,7 @@
 use crate::layout::{STRIP, packed};
 use crate::real::with_isa;
 use crate::simd::{Op, Simd};
+use crate::strips::for_columns;
 use crate::{Isa, Real, unit};
 
 /// Pivots of a thin front at most: its panel is one strip.
@@ -86,22 +87,6 @@ unsafe fn backward_all<'a, S: Simd>(fronts: impl Iterator<Item = ThinFront<'a, S
 struct ForwardAll<S, I>(I, std::marker::PhantomData<S>);
 struct BackwardAll<S, I>(I, std::marker::PhantomData<S>);
 
-/// Calls a function for a number of columns, 1 to [`THIN`].
-macro_rules! for_columns {
-    ($n:expr, $f:ident($front:expr)) => {
-        match $n {
-            1 => $f::<S, 1>($front),
-            2 => $f::<S, 2>($front),
-            3 => $f::<S, 3>($front),
-            4 => $f::<S, 4>($front),
-            5 => $f::<S, 5>($front),
-            6 => $f::<S, 6>($front),
-            7 => $f::<S, 7>($front),
-            _ => $f::<S, 8>($front),
-        }
-    };
-}
-
 impl<'a, S: Simd, I: Iterator<Item = ThinFront<'a, S::T, 2>>> Op for ForwardAll<S, I> {
     type Out = ();
     #[inline(always)]
@@ -109,7 +94,7 @@ impl<'a, S: Simd, I: Iterator<Item = ThinFront<'a, S::T, 2>>> Op for ForwardAll<
         for front in self.0 {
             debug_assert!((1..=THIN).contains(&front.pivots));
             // SAFETY: the caller vouches for the front.
-            unsafe { for_columns!(front.pivots, forward(&front)) };
+            unsafe { for_columns!(front.pivots, forward, (&front)) };
         }
     }
 }
@@ -121,7 +106,7 @@ impl<'a, S: Simd, I: Iterator<Item = ThinFront<'a, S::T, 1>>> Op for BackwardAll
         for front in self.0 {
             debug_assert!((1..=THIN).contains(&front.pivots));
             // SAFETY: the caller vouches for the front.
-            unsafe { for_columns!(front.pivots, backward(&front)) };
+            unsafe { for_columns!(front.pivots, backward, (&front)) };
         }
     }
 }

@@ -47,7 +47,7 @@ impl<S: Simd> Op for One<'_, S> {
     }
 }
 
-/// `x ← D⁻¹·L11⁻¹·x` for a strip of `n` columns; what the rows below are to be multiplied with.
+/// `x ← D⁻¹·L11⁻¹·x` for a strip of `n` columns; gives `D·L11⁻¹·x`, what the rows below are to be multiplied with.
 ///
 /// # Safety
 /// L is valid for the triangle and x for `n` numbers; inlined into code compiled for the instruction set.
@@ -68,7 +68,7 @@ unsafe fn solve_triangle<S: Simd>(n: usize, l: *const S::T, x: *mut S::T) -> [S:
     z
 }
 
-/// `x ← L11⁻ᵀ·(D·x − L21ᵀ·y)` for a strip of `n` columns, given `sums`, the product with the rows below.
+/// `x ← L11⁻ᵀ·(D·x − L21ᵀ·y)` for a strip of `n` columns, given `sums`, what is kept of the rows below times y: `D⁻¹·L21ᵀ·y`.
 ///
 /// # Safety
 /// As [`solve_triangle`].

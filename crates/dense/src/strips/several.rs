@@ -136,7 +136,7 @@ impl<S: Simd, const V: usize> Op for Several<'_, S, V> {
     }
 }
 
-/// `Z ← L11⁻¹·X` and `X ← D⁻¹·L11⁻¹·X` for a strip of `n` columns; Z has rows as X.
+/// `Z ← D·L11⁻¹·X`, what the rows below are to be multiplied with, and `X ← D⁻¹·L11⁻¹·X` for a strip of `n` columns; Z has rows as X.
 ///
 /// # Safety
 /// L is valid for the triangle, X and Z for `n` rows of `V` vectors, and they do not overlap; inlined into code compiled for the
@@ -156,7 +156,7 @@ unsafe fn solve<S: Simd, const V: usize>(n: usize, l: *const S::T, x: *mut S::T,
     }
 }
 
-/// `X ← L11⁻ᵀ·X`, likewise.
+/// `X ← L11⁻ᵀ·D·X`, likewise.
 ///
 /// # Safety
 /// As [`solve`].
