@@ -14,11 +14,12 @@ fn main() -> io::Result<()> {
     let mut text = String::from(
         "/// Every file under `kernels/`, by path.\npub(crate) static FILES: &[File] = &[\n",
     );
-    for (name, path) in &files {
+    // By the folder that is compiled, not by this one: a folder that moves takes what was built along.
+    for name in &files {
         let _ = writeln!(
             text,
-            "    File {{ path: {name:?}, text: include_str!({:?}) }},",
-            path.display().to_string()
+            "    File {{ path: {name:?}, text: include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?})) }},",
+            format!("/kernels/{name}")
         );
     }
     text.push_str("];\n");
@@ -56,8 +57,8 @@ fn embedded(root: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// The CUDA files below `dir`, as (path from `root` with `/`, path on disk).
-fn collect(root: &Path, dir: &Path, into: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
+/// The CUDA files below `dir`, by path from `root` with `/`.
+fn collect(root: &Path, dir: &Path, into: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         if path.is_dir() {
@@ -69,7 +70,7 @@ fn collect(root: &Path, dir: &Path, into: &mut Vec<(String, PathBuf)>) -> io::Re
                 .components()
                 .map(|c| c.as_os_str().to_string_lossy())
                 .collect();
-            into.push((parts.join("/"), path));
+            into.push(parts.join("/"));
         }
     }
     Ok(())
