@@ -25,3 +25,15 @@ __device__ inline u32 lane_id() {
     asm("mov.u32 %0, %%laneid;" : "=r"(lane));
     return lane;
 }
+
+// The first of `count` ascending numbers that is not below `wanted`.
+__device__ __forceinline__ u32 lower_bound(const u32 *numbers, u32 count, u32 wanted) {
+    u32 first = 0;
+    while (count > 0) {
+        const u32 half = count / 2;
+        const bool behind = numbers[first + half] < wanted;
+        first = behind ? first + half + 1 : first;
+        count = behind ? count - half - 1 : half;
+    }
+    return first;
+}

@@ -307,7 +307,7 @@ fn residuals(suite: &mut Suite, side: u32, unknowns: u32) -> Result<(), GpuError
         }
     }
     let pattern = HalfPattern::new(&gpu, &stream, &starts, &indices)?;
-    let mut list = Residuals::new(&gpu, &stream, &pattern, &starts, &indices, 8)?;
+    let mut list = Residuals::new(&gpu, &stream, &pattern, 8, &mut |len| gpu.alloc(len))?;
     let entries = 2 * indices.len() as u64 - u64::from(n);
     let values = random::<f64>(suite, indices.len() as u64, 1.0)?;
     let x = random::<f64>(suite, 8 * u64::from(n), 1.0)?;

@@ -34,18 +34,6 @@ struct Lines {
     u32 lanes;
 };
 
-// The first of `count` ascending numbers that is not below `wanted`.
-__device__ __forceinline__ u32 lower_bound(const u32 *numbers, u32 count, u32 wanted) {
-    u32 first = 0;
-    while (count > 0) {
-        const u32 half = count / 2;
-        const bool behind = numbers[first + half] < wanted;
-        first = behind ? first + half + 1 : first;
-        count = behind ? count - half - 1 : half;
-    }
-    return first;
-}
-
 // Calls f(line, the line's number of those that are visited, number of the entry) for each entry of these lines.
 template <bool LATE, class F> __device__ __forceinline__ void each(const Lines &a, F f) {
     const u64 group = (u64)(blockIdx.x * THREADS + threadIdx.x) >> a.lanes, groups = (u64)gridDim.x * THREADS >> a.lanes;

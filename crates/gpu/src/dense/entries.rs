@@ -333,7 +333,7 @@ impl<T: Real> Entries<T> {
             begin: panels.start,
             end: panels.end,
             count,
-            lanes: lanes(self.pattern.entries() as u64, self.pattern.n()),
+            lanes: self.pattern.lanes(),
         }
     }
 }
@@ -342,16 +342,6 @@ impl Lines {
     fn launch(&self) -> Launch {
         let blocks = (u64::from(self.count) << self.lanes).div_ceil(THREADS.into());
         Launch::new(blocks.min(MOST_BLOCKS) as u32, THREADS)
-    }
-}
-
-/// Binary logarithm of the threads that share a line.
-fn lanes(entries: u64, n: u32) -> u32 {
-    match entries / u64::from(n.max(1)) {
-        0..=2 => 1,
-        3..=6 => 2,
-        7..=24 => 3,
-        _ => 5,
     }
 }
 

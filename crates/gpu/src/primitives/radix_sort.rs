@@ -76,12 +76,26 @@ impl RadixSort {
     /// # Errors
     /// [`GpuError::Shape`] for 2^30 pairs or more, [`GpuError::OutOfMemory`].
     pub fn workspace<K: SortKey>(&self, len: usize) -> Result<SortWork<K>, GpuError> {
-        short("pairs to sort", len, LIMIT)?;
-        let counters = size_of::<K>() * DIGITS + words::<K>(len);
         Ok(SortWork {
+            counters: self.gpu.alloc(counters::<K>(len)?)?,
             keys: self.gpu.alloc(len)?,
             values: self.gpu.alloc(len)?,
-            counters: self.gpu.alloc(counters)?,
+        })
+    }
+
+    /// The same for keys of 32 bits from memory that `take` gives, which is told how many words.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] as there; what `take` says.
+    pub fn workspace_from(
+        &self,
+        len: usize,
+        take: &mut dyn FnMut(usize) -> Result<DeviceBuffer<u32>, GpuError>,
+    ) -> Result<SortWork<u32>, GpuError> {
+        Ok(SortWork {
+            counters: take(counters::<u32>(len)?)?,
+            keys: take(len)?,
+            values: take(len)?,
         })
     }
 
@@ -169,6 +183,12 @@ impl RadixSort {
         }
         Ok(())
     }
+}
+
+/// Counters for `len` pairs.
+fn counters<K: SortKey>(len: usize) -> Result<usize, GpuError> {
+    short("pairs to sort", len, LIMIT)?;
+    Ok(size_of::<K>() * DIGITS + words::<K>(len))
 }
 
 /// Words of the look-back: 256 for the ticket, so that rows stay aligned, and 256 a tile.

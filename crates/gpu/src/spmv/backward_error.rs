@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use super::THREADS;
+use super::elsewhere::Scratch;
 use super::half::{Half, HalfPattern, Rows};
 use crate::primitives::{MatrixView, MatrixViewMut, blocks, kernels, resident, too_long};
 use crate::{
@@ -88,20 +89,19 @@ pub struct Residuals {
 }
 
 impl Residuals {
-    /// Uploads what whole rows need beside `pattern`, which was made of the same `starts` and `indices`. Takes 6 or 8 bytes for each entry
-    /// off the diagonal of the half.
+    /// Finds what whole rows need beside `pattern`, and waits for it. Takes 6 or 8 bytes for each entry off the diagonal of the half, and
+    /// meanwhile 16 of `scratch` for each entry and some more.
     ///
     /// # Errors
-    /// [`GpuError::Shape`] for another pattern; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
+    /// [`GpuError::Shape`] for [`HalfPattern::MOST_BY_ROWS`] entries or more; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
     pub fn new(
         gpu: &Gpu,
         stream: &Stream,
         pattern: &Arc<HalfPattern>,
-        starts: &[u64],
-        indices: &[u32],
         most_rhs: u32,
+        scratch: &mut Scratch<'_>,
     ) -> Result<Self, GpuError> {
-        let rows = Rows::new(gpu, stream, pattern, starts, indices)?;
+        let rows = Rows::new(gpu, stream, pattern, scratch)?;
         let lanes = rows.lanes();
         let names = [1, VECTORS].map(|v| format!("backward_error_{lanes}_{v}"));
         let [one, several] = kernels(gpu, &PROGRAM, [&names[0], &names[1]])?;
@@ -163,7 +163,7 @@ impl Residuals {
             return Err(too_long("backward errors", errors.len() as u64, rhs.into()));
         }
         // Entries of a row, times the smallest normal number: below, rounding is not relative.
-        let safe = (f64::from(self.rows.most_entries) + 1.0) * f64::MIN_POSITIVE;
+        let safe = (f64::from(self.rows.elsewhere.most_entries) + 1.0) * f64::MIN_POSITIVE;
         let problem = Problem {
             a: self.rows.with(&values)?,
             b: b.data.ptr(),

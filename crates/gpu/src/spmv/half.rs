@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
+use super::elsewhere::{Elsewhere, Scratch};
 use crate::primitives::{same, too_long};
 use crate::{Arg, DeviceBuffer, DevicePtr, DeviceView, Gpu, GpuError, Stream};
 
-/// Most entries of a half, and of the whole matrix and rows together where rows are read.
+/// Most entries of a half, and most rows.
 const LIMIT: u64 = (1 << 32) - (1 << 16);
 
 /// The pattern of a symmetric matrix on the device: line `j` has the entries `indices[starts[j]..starts[j + 1]]`, and each entry off the
@@ -17,9 +18,14 @@ pub struct HalfPattern {
     pub(super) n: u32,
     pub(super) starts: DeviceBuffer<u32>,
     pub(super) indices: DeviceBuffer<u32>,
+    /// Entries of the longest line.
+    pub(super) longest: u32,
 }
 
 impl HalfPattern {
+    /// Entries from which on whole rows are not read: they are sorted for it.
+    pub const MOST_BY_ROWS: u64 = 1 << 30;
+
     /// Checks and uploads.
     ///
     /// # Errors
@@ -48,11 +54,13 @@ impl HalfPattern {
         if let Some(&index) = indices.iter().find(|&&i| u64::from(i) >= n) {
             return Err(too_long("index of a symmetric matrix", index.into(), n));
         }
+        let longest = starts.windows(2).map(|p| p[1] - p[0]).max().unwrap_or(0);
         let short: Vec<u32> = starts.iter().map(|&s| s as u32).collect(); // below LIMIT, as n is
         Ok(Arc::new(Self {
             n: n as u32,
             starts: stream.list(gpu, &short)?,
             indices: stream.list(gpu, indices)?,
+            longest: longest as u32, // at most all entries
         }))
     }
 
@@ -71,6 +79,16 @@ impl HalfPattern {
     /// Starts of the lines, and their indices.
     pub(crate) fn lines(&self) -> (DevicePtr<u32>, DevicePtr<u32>) {
         (self.starts.ptr(), self.indices.ptr())
+    }
+
+    /// Binary logarithm of the threads that share a line.
+    pub(crate) fn lanes(&self) -> u32 {
+        match self.entries() as u64 / u64::from(self.n.max(1)) {
+            0..=2 => 1,
+            3..=6 => 2,
+            7..=24 => 3,
+            _ => 5,
+        }
     }
 
     /// Device memory, in bytes.
@@ -100,95 +118,30 @@ unsafe impl Arg for Half {}
 /// The whole rows of a symmetric pattern.
 pub(super) struct Rows {
     pub pattern: Arc<HalfPattern>,
-    /// Most entries of a row.
-    pub most_entries: u32,
-    /// Entries of all rows.
-    pub entries: u64,
-    elsewhere_starts: DeviceBuffer<u32>,
-    /// Line of each entry that another line has.
-    elsewhere: DeviceBuffer<u32>,
-    /// Its number in that line.
-    numbers: Numbers,
-}
-
-/// Numbers of entries within their lines.
-enum Numbers {
-    Short(DeviceBuffer<u16>),
-    Long(DeviceBuffer<u32>),
-}
-
-impl Numbers {
-    fn new(gpu: &Gpu, stream: &Stream, numbers: &[u32]) -> Result<Self, GpuError> {
-        let short: Option<Vec<u16>> = numbers.iter().map(|&k| u16::try_from(k).ok()).collect();
-        Ok(match short {
-            Some(short) => Self::Short(stream.list(gpu, &short)?),
-            None => Self::Long(stream.list(gpu, numbers)?),
-        })
-    }
-
-    /// Where they begin, and whether they take 4 bytes each.
-    fn place(&self) -> (u64, bool) {
-        match self {
-            Self::Short(numbers) => (numbers.ptr().address(), false),
-            Self::Long(numbers) => (numbers.ptr().address(), true),
-        }
-    }
-
-    fn bytes(&self) -> u64 {
-        match self {
-            Self::Short(numbers) => 2 * numbers.len() as u64,
-            Self::Long(numbers) => 4 * numbers.len() as u64,
-        }
-    }
+    pub elsewhere: Elsewhere,
 }
 
 impl Rows {
-    /// Of the pattern that was made of the same `starts` and `indices`.
+    /// Of a pattern, by way of `scratch`: 16 bytes an entry and some more.
     ///
     /// # Errors
-    /// [`GpuError::Shape`] for another pattern, or where entries of the whole matrix and rows pass 2^32 - 2^16;
-    /// [`GpuError::OutOfMemory`].
+    /// As [`Elsewhere::new`].
     pub fn new(
         gpu: &Gpu,
         stream: &Stream,
         pattern: &Arc<HalfPattern>,
-        starts: &[u64],
-        indices: &[u32],
+        scratch: &mut Scratch<'_>,
     ) -> Result<Self, GpuError> {
-        same(
-            "starts of a symmetric matrix",
-            starts.len(),
-            pattern.n as usize + 1,
-        )?;
-        same(
-            "entries of a symmetric matrix",
-            indices.len(),
-            pattern.entries(),
-        )?;
-        let all = 2 * indices.len() as u64 + u64::from(pattern.n);
-        if all > LIMIT {
-            return Err(too_long(
-                "rows and entries of a symmetric matrix",
-                all,
-                LIMIT,
-            ));
-        }
-        let (elsewhere_starts, lines, numbers) = elsewhere(starts, indices);
-        let rows = starts.windows(2).zip(elsewhere_starts.windows(2));
-        let lengths = rows.map(|(own, others)| (own[1] - own[0]) as u32 + others[1] - others[0]);
         Ok(Self {
+            elsewhere: Elsewhere::new(gpu, stream, pattern, scratch)?,
             pattern: pattern.clone(),
-            most_entries: lengths.max().unwrap_or(0),
-            entries: (indices.len() + lines.len()) as u64,
-            elsewhere_starts: stream.list(gpu, &elsewhere_starts)?,
-            elsewhere: stream.list(gpu, &lines)?,
-            numbers: Numbers::new(gpu, stream, &numbers)?,
         })
     }
 
     /// Threads that share a row.
     pub fn lanes(&self) -> u32 {
-        match self.entries / u64::from(self.pattern.n.max(1)) {
+        let entries = (self.pattern.entries() + self.elsewhere.lines.len()) as u64;
+        match entries / u64::from(self.pattern.n.max(1)) {
             0..=12 => 2,
             13..=48 => 8,
             _ => 32,
@@ -199,12 +152,12 @@ impl Rows {
     pub fn with(&self, values: &DeviceView<'_, f64>) -> Result<Half, GpuError> {
         let what = "values of a symmetric matrix";
         same(what, values.len(), self.pattern.entries())?;
-        let (numbers, wide) = self.numbers.place();
+        let (numbers, wide) = self.elsewhere.numbers.place();
         Ok(Half {
             starts: self.pattern.starts.ptr(),
             indices: self.pattern.indices.ptr(),
-            elsewhere_starts: self.elsewhere_starts.ptr(),
-            elsewhere: self.elsewhere.ptr(),
+            elsewhere_starts: self.elsewhere.starts.ptr(),
+            elsewhere: self.elsewhere.lines.ptr(),
             numbers: DevicePtr::from_address(numbers),
             values: values.ptr(),
             n: self.pattern.n,
@@ -214,52 +167,6 @@ impl Rows {
 
     /// Device memory, in bytes, the pattern apart.
     pub fn bytes(&self) -> u64 {
-        let lists = self.elsewhere_starts.len() + self.elsewhere.len();
-        4 * lists as u64 + self.numbers.bytes()
-    }
-}
-
-/// The entries that rows have in other lines, by rows and ascending: starts, then line and number in there of each. All was checked.
-pub(super) fn elsewhere(starts: &[u64], indices: &[u32]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
-    let line = |j: usize| &indices[starts[j] as usize..starts[j + 1] as usize];
-    let n = starts.len() - 1;
-    // next[i + 1] counts, then becomes where row i's next entry goes, and so its end
-    let mut next = vec![0_u32; starts.len()];
-    for j in 0..n {
-        for &i in line(j) {
-            next[i as usize + 1] += u32::from(i as usize != j);
-        }
-    }
-    let mut before = 0;
-    for start in &mut next[1..] {
-        (*start, before) = (before, before + *start);
-    }
-    let mut lines = vec![0; before as usize];
-    let mut numbers = lines.clone();
-    for j in 0..n {
-        for (number, &i) in (0..).zip(line(j)) {
-            let i = i as usize;
-            if i != j {
-                let at = next[i + 1] as usize;
-                (lines[at], numbers[at]) = (j as u32, number); // below LIMIT
-                next[i + 1] += 1;
-            }
-        }
-    }
-    (next, lines, numbers)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::elsewhere;
-
-    #[test]
-    fn rows_know_what_other_lines_have_of_them() {
-        // lower half by columns: (0,0) (2,0) (3,0) | (1,1) (3,1) | (2,2) | (3,3)
-        let (starts, indices) = ([0, 3, 5, 6, 7], [0, 2, 3, 1, 3, 2, 3]);
-        let (got_starts, lines, numbers) = elsewhere(&starts, &indices);
-        assert_eq!(got_starts, [0, 0, 0, 1, 3]);
-        assert_eq!((lines, numbers), (vec![0, 0, 1], vec![1, 2, 1]));
-        assert_eq!(elsewhere(&[0], &[]), (vec![0], vec![], vec![]));
+        self.elsewhere.bytes()
     }
 }

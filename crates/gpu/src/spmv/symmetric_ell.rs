@@ -2,7 +2,6 @@
 
 use super::choose::SLICE;
 use super::ell::countable;
-use super::half::elsewhere;
 use super::{Csr, Product, THREADS};
 use crate::primitives::{Real, kernels, too_long};
 use crate::{Arg, DeviceBuffer, Gpu, GpuError, Kernel, Launch, Program, Stream};
@@ -108,5 +107,50 @@ impl<T: Real> SymmetricEll<T> {
         let grid = Launch::new(self.rows.div_ceil(THREADS), THREADS);
         // SAFETY: the arguments of symmetric_ell_*; the matrix was checked, and the vectors' lengths.
         unsafe { self.kernel.launch(stream, grid, &args) }
+    }
+}
+
+/// The entries that rows have in other lines, by rows and ascending: starts, then line and number in there of each. All was checked.
+pub(super) fn elsewhere(starts: &[u64], indices: &[u32]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+    let line = |j: usize| &indices[starts[j] as usize..starts[j + 1] as usize];
+    let n = starts.len() - 1;
+    // next[i + 1] counts, then becomes where row i's next entry goes, and so its end
+    let mut next = vec![0_u32; starts.len()];
+    for j in 0..n {
+        for &i in line(j) {
+            next[i as usize + 1] += u32::from(i as usize != j);
+        }
+    }
+    let mut before = 0;
+    for start in &mut next[1..] {
+        (*start, before) = (before, before + *start);
+    }
+    let mut lines = vec![0; before as usize];
+    let mut numbers = lines.clone();
+    for j in 0..n {
+        for (number, &i) in (0..).zip(line(j)) {
+            let i = i as usize;
+            if i != j {
+                let at = next[i + 1] as usize;
+                (lines[at], numbers[at]) = (j as u32, number); // below LIMIT
+                next[i + 1] += 1;
+            }
+        }
+    }
+    (next, lines, numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::elsewhere;
+
+    #[test]
+    fn rows_know_what_other_lines_have_of_them() {
+        // lower half by columns: (0,0) (2,0) (3,0) | (1,1) (3,1) | (2,2) | (3,3)
+        let (starts, indices) = ([0, 3, 5, 6, 7], [0, 2, 3, 1, 3, 2, 3]);
+        let (got_starts, lines, numbers) = elsewhere(&starts, &indices);
+        assert_eq!(got_starts, [0, 0, 0, 1, 3]);
+        assert_eq!((lines, numbers), (vec![0, 0, 1], vec![1, 2, 1]));
+        assert_eq!(elsewhere(&[0], &[]), (vec![0], vec![], vec![]));
     }
 }

@@ -40,12 +40,14 @@ impl Refiner {
         most: usize,
     ) -> Result<Self, GpuError> {
         let (gpu, stream, half) = (factor.gpu(), factor.stream(), factor.half_pattern());
-        let (starts, rows) = (factor.pattern().col_ptr(), factor.pattern().row_idx());
         let n = factor.pattern().n();
+        let mark = room.mark();
+        let residuals = Residuals::new(gpu, stream, half, most as u32, &mut |len| room.take(len))?;
+        room.rewind(mark);
         Ok(Self {
             n,
             most,
-            residuals: Residuals::new(gpu, stream, half, starts, rows, most as u32)?,
+            residuals,
             steps: Steps::new(gpu)?,
             errors: gpu.alloc(most)?,
             b: room.take(n * most)?,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use tamarack_gpu::dense::SolveOrder;
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
+use tamarack_gpu::spmv::HalfPattern;
 use tamarack_gpu::{Gpu, GpuError, Graph};
 use tamarack_numeric::{
     DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions, Purpose, Room,
@@ -253,7 +254,7 @@ impl<T: DeviceValue> DeviceSolver<T> {
     }
 
     /// Calls `work` with a refiner that has room for as many of `nrhs` right-hand sides as are refined at a time; `None` where the
-    /// matrix in double precision is not on the device, or there are none.
+    /// matrix in double precision is not on the device or has too many entries to be read by rows, or there are none.
     fn with_refiner<R>(
         &mut self,
         nrhs: usize,
@@ -263,7 +264,9 @@ impl<T: DeviceValue> DeviceSolver<T> {
         T: Wide,
     {
         let most = nrhs.min(MOST_RHS);
-        if T::wide(&self.factor, &self.rounding).is_none() || most == 0 || self.n() == 0 {
+        let few = (self.factor.half_pattern().entries() as u64) < HalfPattern::MOST_BY_ROWS;
+        let there = few && T::wide(&self.factor, &self.rounding).is_some();
+        if !there || most == 0 || self.n() == 0 {
             return Ok(None);
         }
         self.make_room(most)?;

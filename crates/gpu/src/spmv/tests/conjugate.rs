@@ -92,7 +92,8 @@ fn steps_are_those_of_the_host() {
 
         let (starts, indices) = (&half.starts, &half.indices);
         let pattern = HalfPattern::new(gpu, &stream, starts, indices).unwrap();
-        let residuals = Residuals::new(gpu, &stream, &pattern, starts, indices, 1).unwrap();
+        let residuals =
+            Residuals::new(gpu, &stream, &pattern, 1, &mut |len| gpu.alloc(len)).unwrap();
         let values = stream.to_device(gpu, &half.values).unwrap();
         let mut list = Conjugate::new(gpu, &stream, &residuals).unwrap();
         let mut bits: Option<Vec<u64>> = None;
@@ -142,7 +143,7 @@ fn a_matrix_that_is_not_positive_definite_ends_the_steps() {
     let stream = gpu.stream().unwrap();
     let (starts, indices) = ([0, 1, 2], [0, 1]);
     let pattern = HalfPattern::new(gpu, &stream, &starts, &indices).unwrap();
-    let residuals = Residuals::new(gpu, &stream, &pattern, &starts, &indices, 1).unwrap();
+    let residuals = Residuals::new(gpu, &stream, &pattern, 1, &mut |len| gpu.alloc(len)).unwrap();
     let values = stream.to_device(gpu, &[1.0, -3.0]).unwrap();
     let mut list = Conjugate::new(gpu, &stream, &residuals).unwrap();
     let mut r = stream.to_device(gpu, &[1.0, 1.0]).unwrap();
