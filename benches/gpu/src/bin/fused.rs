@@ -7,8 +7,8 @@
 use std::process::ExitCode;
 
 use tamarack_gpu::dense::{
-    Assembly, Child, Entries, EntryFront, EntryMap, Front, FrontShape, FusedFront, FusedFronts,
-    Parent, SmallFronts,
+    Assembly, Child, Entries, EntryFront, EntryFronts, EntryMap, Front, FrontShape, FusedFront,
+    FusedFronts, Parent, SmallFronts,
 };
 use tamarack_gpu::spmv::HalfPattern;
 use tamarack_gpu::{DeviceBuffer, Gpu, GpuError, Stream};
@@ -221,7 +221,7 @@ fn matrix(
         }
         starts.push(indices.len() as u64);
     }
-    let half = HalfPattern::new(gpu, stream, &starts, &indices)?;
+    let half = HalfPattern::new(gpu, &starts, &indices)?;
     let position: Vec<u32> = (0..n).collect();
     let entry_front = |column, pivots, updates, panel| EntryFront {
         column,
@@ -243,7 +243,8 @@ fn matrix(
         rows: &position[border as usize..],
         early: panels_len(pivots, updates, fronts.len() as u32)?,
     };
-    let entries = Entries::new(gpu, stream, &map, all)?;
+    let fronts = EntryFronts::new(half.n(), map.rows.len() as u64, all)?;
+    let entries = Entries::new(gpu, stream, &map, &fronts)?;
     Ok((entries, stream.to_device(gpu, &values)?))
 }
 

@@ -306,7 +306,7 @@ fn residuals(suite: &mut Suite, side: u32, unknowns: u32) -> Result<(), GpuError
             starts.push(indices.len() as u64);
         }
     }
-    let pattern = HalfPattern::new(&gpu, &stream, &starts, &indices)?;
+    let pattern = HalfPattern::new(&gpu, &starts, &indices)?;
     let mut list = Residuals::new(&gpu, &stream, &pattern, 8, &mut |len| gpu.alloc(len))?;
     let entries = 2 * indices.len() as u64 - u64::from(n);
     let values = random::<f64>(suite, indices.len() as u64, 1.0)?;

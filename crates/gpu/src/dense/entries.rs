@@ -7,6 +7,7 @@
 //! apart. Cost: panels are written once; for each entry the pattern, the value and about `log₂` of the front's rows are read, mostly
 //! from the second-level cache.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -130,16 +131,16 @@ struct Filling {
 }
 
 impl<T: Real> Entries<T> {
-    /// Checks and uploads. The pivots of `fronts` are all unknowns.
+    /// Checks and uploads.
     ///
     /// # Errors
-    /// [`GpuError::Shape`] for numbers that are too large, columns of no front or of two, panels that cannot be addressed;
+    /// [`GpuError::Shape`] for elimination numbers that are too large, or fronts of other unknowns or rows;
     /// [`GpuError::OutOfMemory`]; as [`Gpu::load`].
     pub fn new(
         gpu: &Gpu,
         stream: &Stream,
         map: &EntryMap<'_>,
-        fronts: impl IntoIterator<Item = EntryFront>,
+        of: &EntryFronts<T>,
     ) -> Result<Self, GpuError> {
         let EntryMap {
             pattern,
@@ -158,19 +159,18 @@ impl<T: Real> Entries<T> {
                 return Err(shape("elimination numbers of a matrix", found, n.into()));
             }
         }
-        let mut lists = Lists::of(position.len());
-        for front in fronts {
-            lists.add::<T>(&front, rows.len() as u64)?;
+        same("unknowns of fronts", of.front_of.len(), n as usize)?;
+        if of.rows != rows.len() as u64 {
+            return Err(shape("rows of all fronts", of.rows, rows.len() as u64));
         }
-        if let Some(column) = lists.front_of.iter().position(|&f| f == NONE) {
-            return Err(shape("column of no front", column as u64, n.into()));
-        }
-        let unknown = |&position: &u32| UnknownData {
-            position,
-            front: lists.front_of[position as usize],
-        };
-        let unknowns: Vec<UnknownData> = position.iter().map(unknown).collect();
-        let (late, kept_starts, late_panels) = lists.late(order, starts, early);
+        let mut unknowns = gpu.alloc_list(position.len())?;
+        gpu.upload_with(&mut unknowns, |first, part| {
+            for (to, &position) in part.iter_mut().zip(&position[first..]) {
+                let front = of.front_of[position as usize];
+                *to = UnknownData { position, front };
+            }
+        })?;
+        let (late, kept_starts, late_panels) = of.late(order, starts, early);
         let kept = kept_starts.last().map_or(0, |&end| end as usize);
         let module = gpu.load(&PROGRAM)?;
         let filling = |of: &str| -> Result<Filling, GpuError> {
@@ -179,9 +179,8 @@ impl<T: Real> Entries<T> {
                 keep: module.kernel(&format!("dense_keep_{of}_as_{}", T::NAME))?,
             })
         };
-        let (unknowns, late, kept_starts) =
-            stream.lists(gpu, (&unknowns[..], &late[..], &kept_starts[..]))?;
-        let (fronts, rows) = stream.lists(gpu, (&lists.fronts[..], rows))?;
+        let (late, kept_starts) = stream.lists(gpu, (&late[..], &kept_starts[..]))?;
+        let (fronts, rows) = stream.lists(gpu, (&of.fronts[..], rows))?;
         Ok(Self {
             own: filling(T::NAME)?,
             wide: filling("f64")?,
@@ -195,7 +194,7 @@ impl<T: Real> Entries<T> {
             late,
             late_panels,
             kept_starts,
-            needs: lists.needs,
+            needs: of.needs,
         })
     }
 
@@ -345,24 +344,46 @@ impl Lines {
     }
 }
 
-/// What is gathered on the host before it is uploaded.
-struct Lists {
+/// The fronts that entries go into, checked.
+pub struct EntryFronts<T> {
+    /// Front of each column, in the order of elimination.
     front_of: Vec<u32>,
     fronts: Vec<FrontData>,
+    /// Rows in the list of all.
+    rows: u64,
+    /// Elements that panels take.
     needs: u64,
+    panels: PhantomData<fn() -> T>,
 }
 
-impl Lists {
-    fn of(n: usize) -> Self {
-        Self {
-            front_of: vec![NONE; n],
+impl<T: Real> EntryFronts<T> {
+    /// Of panels of `T`: the pivots of `fronts` are all `n` unknowns, and `rows` is how long the list of all rows is.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] for numbers that are too large, columns of no front or of two, panels that cannot be addressed.
+    pub fn new(
+        n: u32,
+        rows: u64,
+        fronts: impl IntoIterator<Item = EntryFront>,
+    ) -> Result<Self, GpuError> {
+        let mut all = Self {
+            front_of: vec![NONE; n as usize],
             fronts: Vec::new(),
+            rows,
             needs: 0,
+            panels: PhantomData,
+        };
+        for front in fronts {
+            all.add(&front)?;
+        }
+        match all.front_of.iter().position(|&f| f == NONE) {
+            Some(column) => Err(shape("column of no front", column as u64, n.into())),
+            None => Ok(all),
         }
     }
 
-    /// Adds a front; there are `rows` rows in the list of all.
-    fn add<T: Real>(&mut self, front: &EntryFront, rows: u64) -> Result<(), GpuError> {
+    fn add(&mut self, front: &EntryFront) -> Result<(), GpuError> {
+        let rows = self.rows;
         let n = self.front_of.len() as u64;
         let end = front.rows.saturating_add(front.updates.into());
         if end > rows {

@@ -34,7 +34,7 @@ mod status;
 mod tests;
 
 pub use assemble::{Assembly, Child, Gathered, Parent};
-pub use entries::{Entries, EntryFront, EntryMap};
+pub use entries::{Entries, EntryFront, EntryFronts, EntryMap};
 pub use front::{BadPivot, Front, FrontShape, Fronts};
 pub use fused::{FusedFront, FusedFronts};
 pub use layout::{BLOCK, Placed, grain};

@@ -192,10 +192,7 @@ mod tests {
         let Some(gpu) = testing::gpu() else { return };
         let stream = gpu.stream().unwrap();
         let long = 70_001; // numbers within the first line pass 2^16
-        let arrow = (
-            (0..=long).map(|j| j.min(1) * long),
-            0..long as u32,
-        );
+        let arrow = ((0..=long).map(|j| j.min(1) * long), 0..long as u32);
         let mut patterns = vec![
             (vec![0], vec![]),
             (vec![0, 1], vec![0]),
@@ -213,7 +210,7 @@ mod tests {
             patterns.extend([pattern(n, most, true), pattern(n, most, false)]);
         }
         for (starts, indices) in patterns {
-            let half = HalfPattern::new(gpu, &stream, &starts, &indices).unwrap();
+            let half = HalfPattern::new(gpu, &starts, &indices).unwrap();
             let found = Elsewhere::new(gpu, &stream, &half, &mut |len| gpu.alloc(len)).unwrap();
             let (want_starts, want_lines, want_numbers) = elsewhere(&starts, &indices);
             let n = half.n();

@@ -4,6 +4,7 @@
 //! has in other lines ([`Rows`]): 6 bytes for each entry off the diagonal, 8 where a line has more than 65,535. Values stay where the factorization has them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::elsewhere::{Elsewhere, Scratch};
 use crate::primitives::{same, too_long};
@@ -26,40 +27,58 @@ impl HalfPattern {
     /// Entries from which on whole rows are not read: they are sorted for it.
     pub const MOST_BY_ROWS: u64 = 1 << 30;
 
-    /// Checks and uploads.
+    /// Checks and uploads, and waits for it.
     ///
     /// # Errors
     /// [`GpuError::Shape`] where starts do not ascend from 0 to the number of entries, an index is too large, or entries or
     /// rows pass 2^32 - 2^16; [`GpuError::OutOfMemory`].
-    pub fn new(
-        gpu: &Gpu,
-        stream: &Stream,
-        starts: &[u64],
-        indices: &[u32],
-    ) -> Result<Arc<Self>, GpuError> {
+    pub fn new(gpu: &Gpu, starts: &[u64], indices: &[u32]) -> Result<Arc<Self>, GpuError> {
         let entries = indices.len() as u64;
         let what = "starts of a symmetric matrix";
         if starts.first() != Some(&0) || starts.last() != Some(&entries) {
             let last = starts.last().copied().unwrap_or(0);
             return Err(too_long(what, last, entries));
         }
-        if let Some(pair) = starts.windows(2).find(|p| p[0] > p[1]) {
-            return Err(too_long(what, pair[0], pair[1]));
-        }
         let n = starts.len() as u64 - 1;
         if entries.max(n) > LIMIT {
             let what = "rows and entries of a symmetric matrix";
             return Err(too_long(what, entries.max(n), LIMIT));
         }
-        if let Some(&index) = indices.iter().find(|&&i| u64::from(i) >= n) {
-            return Err(too_long("index of a symmetric matrix", index.into(), n));
+        // Both are looked at by the threads that bring them up.
+        let mut on_device = gpu.alloc_list(starts.len())?;
+        let longest = AtomicU64::new(0);
+        gpu.upload_with(&mut on_device, |first, part| {
+            let own = &starts[first..];
+            for (to, &start) in part.iter_mut().zip(own) {
+                *to = start as u32; // below LIMIT, unless it is refused
+            }
+            // Where they do not ascend a length is too large.
+            let lengths = own.windows(2).take(part.len());
+            let most = lengths.map(|p| p[1].wrapping_sub(p[0])).max();
+            longest.fetch_max(most.unwrap_or(0), Ordering::Relaxed);
+        })?;
+        let longest = longest.into_inner();
+        if longest > entries {
+            let pair = starts.windows(2).find(|p| p[0] > p[1]);
+            let (got, have) = pair.map_or((longest, entries), |p| (p[0], p[1]));
+            return Err(too_long(what, got, have));
         }
-        let longest = starts.windows(2).map(|p| p[1] - p[0]).max().unwrap_or(0);
-        let short: Vec<u32> = starts.iter().map(|&s| s as u32).collect(); // below LIMIT, as n is
+        let starts = on_device;
+        let mut on_device = gpu.alloc_list(indices.len())?;
+        let largest = AtomicU32::new(0);
+        gpu.upload_with(&mut on_device, |first, part| {
+            part.copy_from_slice(&indices[first..first + part.len()]);
+            let most = indices[first..first + part.len()].iter().copied().max();
+            largest.fetch_max(most.unwrap_or(0), Ordering::Relaxed);
+        })?;
+        let largest = u64::from(largest.into_inner());
+        if !indices.is_empty() && largest >= n {
+            return Err(too_long("index of a symmetric matrix", largest, n));
+        }
         Ok(Arc::new(Self {
             n: n as u32,
-            starts: stream.list(gpu, &short)?,
-            indices: stream.list(gpu, indices)?,
+            starts,
+            indices: on_device,
             longest: longest as u32, // at most all entries
         }))
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use tamarack_gpu::dense::{Entries, EntryFront, EntryMap, Placed, Real};
+use tamarack_gpu::dense::{Entries, EntryFront, EntryFronts, EntryMap, Placed, Real};
 use tamarack_gpu::spmv::HalfPattern;
 use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Graph, Stream};
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
@@ -446,16 +446,21 @@ fn entries_of<T: DeviceValue>(
             panel: plan.staged().panel_start(s),
         }
     });
-    let starts = pattern.col_ptr();
+    let (starts, all_rows) = (pattern.col_ptr(), symbolic.all_rows());
+    let n = symbolic.n() as u32; // below 2^32
+    let (half, fronts) = rayon::join(
+        || HalfPattern::new(gpu, starts, pattern.row_idx()),
+        || EntryFronts::new(n, all_rows.len() as u64, fronts),
+    );
     let map = EntryMap {
-        pattern: &HalfPattern::new(gpu, &stream, starts, pattern.row_idx())?,
+        pattern: &half?,
         starts,
         position: symbolic.permutation().elim_of_user(),
         order: symbolic.permutation().user_of_elim(),
-        rows: symbolic.all_rows(),
+        rows: all_rows,
         early: plan.filled_at(0).map_or(0, |panels| panels.end),
     };
-    Entries::new(gpu, &stream, &map, fronts)
+    Entries::new(gpu, &stream, &map, &fronts?)
 }
 
 /// An error for another pattern than the one that was analyzed.

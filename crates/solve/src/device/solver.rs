@@ -70,15 +70,14 @@ impl<T: DeviceValue> DeviceSolver<T> {
             let stage = |k| Stage::new(gpu, &stream, &plan, k, &places);
             all.with_max_len(1).map(stage).collect()
         };
+        let order = || SolveOrder::new(gpu, &stream, plan.symbolic().permutation().user_of_elim());
         let factor = || DeviceFactor::new(plan.clone(), gpu, pattern, options);
-        let (factor, stages) = rayon::join(factor, stages);
-        let (factor, stages) = (factor?, stages?);
-        let stream = factor.stream();
-        let order = plan.symbolic().permutation().user_of_elim();
+        let (factor, (stages, order)) = rayon::join(factor, || rayon::join(stages, order));
+        let (factor, stages, order) = (factor?, stages?, order?);
         let mut room = room_of(&factor);
         Ok(Self {
             graphs: Vec::new(),
-            order: SolveOrder::new(gpu, stream, order)?,
+            order,
             vectors: vectors(&factor, &mut room, &stages, updates, 1)?,
             solved: room.mark(),
             room,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::{Entries, EntryFront, EntryMap, FrontShape, Placed, Real};
+use super::super::{Entries, EntryFront, EntryFronts, EntryMap, FrontShape, Placed, Real};
 use super::{Random, download, upload};
 use crate::spmv::HalfPattern;
 use crate::testing;
@@ -107,8 +107,9 @@ impl Problem {
     }
 
     fn entries<T: Real>(&self, gpu: &Gpu, stream: &Stream) -> Entries<T> {
-        let half = HalfPattern::new(gpu, stream, &self.starts, &self.indices).unwrap();
-        let fronts = self.fronts.iter().copied();
+        let half = HalfPattern::new(gpu, &self.starts, &self.indices).unwrap();
+        let (n, rows) = (half.n(), self.rows.len() as u64);
+        let fronts = EntryFronts::new(n, rows, self.fronts.iter().copied()).unwrap();
         let map = EntryMap {
             pattern: &half,
             starts: &self.starts,
@@ -117,7 +118,7 @@ impl Problem {
             rows: &self.rows,
             early: self.early(),
         };
-        Entries::new(gpu, stream, &map, fronts).unwrap()
+        Entries::new(gpu, stream, &map, &fronts).unwrap()
     }
 
     /// Where the panels of the last third of the fronts begin.
@@ -217,9 +218,12 @@ fn fronts_that_are_not_the_matrix_are_refused() {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
     let good = Problem::new::<f64>(40, 4, 7, &mut Random(3));
-    let half = HalfPattern::new(gpu, &stream, &good.starts, &good.indices).unwrap();
+    let half = HalfPattern::new(gpu, &good.starts, &good.indices).unwrap();
     let make = |half: &Arc<HalfPattern>, position: &[u32], rows: &[u32], fronts: &[EntryFront]| {
-        let fronts = fronts.iter().copied();
+        let len = rows.len() as u64;
+        let Ok(fronts) = EntryFronts::<f64>::new(40, len, fronts.iter().copied()) else {
+            return false;
+        };
         let map = EntryMap {
             pattern: half,
             starts: &good.starts,
@@ -228,7 +232,7 @@ fn fronts_that_are_not_the_matrix_are_refused() {
             rows,
             early: 0,
         };
-        Entries::<f64>::new(gpu, &stream, &map, fronts).is_ok()
+        Entries::new(gpu, &stream, &map, &fronts).is_ok()
     };
     let Problem {
         position,
@@ -259,7 +263,7 @@ fn a_row_that_its_front_does_not_have_is_left_out() {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
     // (0,0) (2,0) | (1,1) | (2,2), a front each; the first has row 1 instead of row 2
-    let half = HalfPattern::new(gpu, &stream, &[0, 2, 3, 4], &[0, 2, 1, 2]).unwrap();
+    let half = HalfPattern::new(gpu, &[0, 2, 3, 4], &[0, 2, 1, 2]).unwrap();
     let front = |column, updates, panel| EntryFront {
         column,
         pivots: 1,
@@ -268,6 +272,7 @@ fn a_row_that_its_front_does_not_have_is_left_out() {
         panel,
     };
     let fronts = [front(0, 1, 0), front(1, 0, 4), front(2, 0, 6)];
+    let fronts = EntryFronts::new(3, 1, fronts).unwrap();
     let map = EntryMap {
         pattern: &half,
         starts: &[0, 2, 3, 4],
@@ -276,7 +281,7 @@ fn a_row_that_its_front_does_not_have_is_left_out() {
         rows: &[1],
         early: 8,
     };
-    let mut entries = Entries::<f64>::new(gpu, &stream, &map, fronts).unwrap();
+    let mut entries = Entries::<f64>::new(gpu, &stream, &map, &fronts).unwrap();
     let values = upload::<f64>(gpu, &stream, &[1.0, 2.0, 3.0, 4.0]);
     let mut arena = upload::<f64>(gpu, &stream, &[9.0; 8]);
     entries.launch(&stream, &mut arena, &values).unwrap();

@@ -92,7 +92,7 @@ fn residuals_and_errors_are_those_of_the_host() {
             half = arrow(n); // numbers within lines above 2^16
         }
         let (starts, indices) = (&half.starts, &half.indices);
-        let pattern = HalfPattern::new(gpu, &stream, starts, indices).unwrap();
+        let pattern = HalfPattern::new(gpu, starts, indices).unwrap();
         let mut list =
             Residuals::new(gpu, &stream, &pattern, 9, &mut |len| gpu.alloc(len)).unwrap();
         let values = stream.to_device(gpu, &half.values).unwrap();
@@ -200,7 +200,7 @@ fn shapes_that_do_not_fit_are_refused() {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
     let new = |starts: &[u64], indices: &[u32]| {
-        let pattern = HalfPattern::new(gpu, &stream, starts, indices)?;
+        let pattern = HalfPattern::new(gpu, starts, indices)?;
         Residuals::new(gpu, &stream, &pattern, 2, &mut |len| gpu.alloc(len))
     };
     assert!(new(&[], &[]).is_err() && new(&[0, 2], &[0]).is_err() && new(&[1, 1], &[0]).is_err());

@@ -91,7 +91,7 @@ fn steps_are_those_of_the_host() {
         let (want, found, going) = host(&half, &right, &m, reduction * norm, most);
 
         let (starts, indices) = (&half.starts, &half.indices);
-        let pattern = HalfPattern::new(gpu, &stream, starts, indices).unwrap();
+        let pattern = HalfPattern::new(gpu, starts, indices).unwrap();
         let residuals =
             Residuals::new(gpu, &stream, &pattern, 1, &mut |len| gpu.alloc(len)).unwrap();
         let values = stream.to_device(gpu, &half.values).unwrap();
@@ -142,7 +142,7 @@ fn a_matrix_that_is_not_positive_definite_ends_the_steps() {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
     let (starts, indices) = ([0, 1, 2], [0, 1]);
-    let pattern = HalfPattern::new(gpu, &stream, &starts, &indices).unwrap();
+    let pattern = HalfPattern::new(gpu, &starts, &indices).unwrap();
     let residuals = Residuals::new(gpu, &stream, &pattern, 1, &mut |len| gpu.alloc(len)).unwrap();
     let values = stream.to_device(gpu, &[1.0, -3.0]).unwrap();
     let mut list = Conjugate::new(gpu, &stream, &residuals).unwrap();

@@ -5,7 +5,7 @@ use crate::testing::gpu;
 use crate::{Gpu, GpuError, Stream};
 
 fn scaling(gpu: &Gpu, stream: &Stream, starts: &[u64], rows: &[u32]) -> Result<Scaling, GpuError> {
-    let pattern = HalfPattern::new(gpu, stream, starts, rows)?;
+    let pattern = HalfPattern::new(gpu, starts, rows)?;
     Scaling::new(gpu, stream, &pattern, starts, rows)
 }
 
