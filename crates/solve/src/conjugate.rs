@@ -57,11 +57,12 @@ pub(crate) trait Vectors {
     fn progress(&mut self) -> Result<Progress, SolveError>;
 }
 
-/// Improves one column until its componentwise error is `options.stop_at`, or no longer halved.
+/// Improves one column until its componentwise error is `goal`, or no longer halved.
 /// Returns the report and the steps of conjugate gradients.
 pub(crate) fn conjugate_gradients(
     vectors: &mut impl Vectors,
     options: &RefineOptions,
+    goal: f64,
 ) -> Result<(ColumnReport, usize), SolveError> {
     let (mut normwise, mut componentwise) = vectors.measure()?;
     if !componentwise.is_finite() {
@@ -70,7 +71,7 @@ pub(crate) fn conjugate_gradients(
         (normwise, componentwise) = vectors.measure()?;
     }
     let (mut taken, mut rounds) = (0, 0);
-    while componentwise > options.stop_at && taken < MAX_STEPS {
+    while componentwise > goal && taken < MAX_STEPS {
         taken += inner_solve(vectors, MAX_STEPS - taken)?;
         vectors.add()?;
         let now = vectors.measure()?;

@@ -179,7 +179,8 @@ impl MixedFactor {
         let (Some(single), workspace) = (&mut self.single, &mut self.refine) else {
             return Err(SolveError::Stale);
         };
-        let mut report = single.solve_refined(a, b, x, nrhs, &patient(options), workspace)?;
+        let patient = &patient(options);
+        let mut report = single.solve_refined(a, b, x, nrhs, patient, workspace)?;
         if options.max_steps == 0 || good(&report) {
             return Ok(MixedReport {
                 refine: report,
@@ -189,7 +190,7 @@ impl MixedFactor {
         let n = a.n();
         let outcome = improve(&mut report, options, |c| {
             let (b, x) = (&b[c * n..(c + 1) * n], &mut x[c * n..(c + 1) * n]);
-            single.conjugate_gradients(a, b, x, options, workspace)
+            single.conjugate_gradients(a, b, x, patient, workspace)
         })?;
         Ok(MixedReport {
             refine: report,
@@ -249,10 +250,12 @@ pub(crate) fn improve(
     Ok(Outcome::ConjugateGradients { steps })
 }
 
-/// Each step gains at most 7 digits, often fewer: allow more of them.
+/// Each step gains at most 7 digits, often fewer: allow more of them. And what a step leaves may be of its own size, not of rounding
+/// alone, as with a factor in double precision: so go on to the rounding unit.
 pub(crate) fn patient(options: &RefineOptions) -> RefineOptions {
     RefineOptions {
         max_steps: options.max_steps.saturating_mul(2),
+        stop_at: options.stop_at.or(Some(f64::EPSILON)),
         ..*options
     }
 }

@@ -1,10 +1,10 @@
 //! Iterative refinement to a small componentwise backward error.
 //!
-//! Arioli, Demmel, Duff 1989, with the stopping rule of LAPACK's `porfs`: go on while the error is
-//! above the rounding unit and a step at least halves it. The best answer is kept.
+//! Arioli, Demmel, Duff 1989, with the stopping rule of LAPACK's `porfs` but for its first part: go on while the error is
+//! above that of the residual's own rounding ([`RefineOptions::goal`]) and a step at least halves it. The best answer is kept.
 
 use tamarack_numeric::Team;
-use tamarack_sparse::SymmetricCsc;
+use tamarack_sparse::{Pattern, SymmetricCsc};
 
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
@@ -16,8 +16,8 @@ use crate::tiles::Tiles;
 pub struct RefineOptions {
     /// Steps at most; 0 only measures the errors.
     pub max_steps: usize,
-    /// Componentwise backward error that ends the refinement.
-    pub stop_at: f64,
+    /// Componentwise backward error that ends the refinement, instead of the [`goal`](Self::goal) of the pattern.
+    pub stop_at: Option<f64>,
     /// Componentwise backward error up to which an answer counts as converged.
     pub accept: f64,
     /// Precision of the residuals.
@@ -28,10 +28,25 @@ impl Default for RefineOptions {
     fn default() -> Self {
         Self {
             max_steps: 10,
-            stop_at: f64::EPSILON,
+            stop_at: None,
             accept: 1e-13,
             residual: ResidualPrecision::Double,
         }
+    }
+}
+
+impl RefineOptions {
+    /// Componentwise backward error that ends the refinement for a matrix with this pattern: [`stop_at`](Self::stop_at), or what the
+    /// rounding of residuals comes to, `√m u` with `m` the mean entries of a row of the full matrix and `u = 2⁻⁵³` (Higham and Mary
+    /// 2019), and at least `2u`. Below it one residual is as good as another: a step more costs a solve and gains nothing to speak of.
+    #[must_use]
+    pub fn goal(&self, pattern: &Pattern) -> f64 {
+        let mean = pattern.nnz_full() as f64 / pattern.n().max(1) as f64;
+        let rounding = match self.residual {
+            ResidualPrecision::Double => mean.sqrt() * f64::EPSILON / 2.0,
+            ResidualPrecision::Quad => 0.0,
+        };
+        self.stop_at.unwrap_or(rounding.max(f64::EPSILON))
     }
 }
 
@@ -146,6 +161,7 @@ fn refine_measured(
         correction,
         active,
     } = workspace;
+    let goal = options.goal(matrix.tiles.a.pattern());
     let mut columns = vec![ColumnReport::default(); nrhs];
     active.clear();
     active.extend(0..nrhs);
@@ -171,7 +187,7 @@ fn refine_measured(
                 componentwise_backward_error: componentwise,
             };
             let slow = step > 0 && componentwise > before / 2.0;
-            if componentwise > options.stop_at && !slow && step < options.max_steps {
+            if componentwise > goal && !slow && step < options.max_steps {
                 residual.copy_to(&mut correction[kept * n..(kept + 1) * n]);
                 active[kept] = c;
                 kept += 1;

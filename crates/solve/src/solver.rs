@@ -164,7 +164,7 @@ pub(crate) fn conjugate_gradients_here<I: Inverse + ?Sized>(
     let (team, residual) = (inverse.team(), &mut workspace.residual);
     let matrix = Measured::new(a, team.as_deref(), residual);
     let mut vectors = Here::new(&matrix, inverse, b, x, options, residual);
-    conjugate_gradients(&mut vectors, options)
+    conjugate_gradients(&mut vectors, options, options.goal(a.pattern()))
 }
 
 /// Who factorizes matrices of one pattern.

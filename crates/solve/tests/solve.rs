@@ -234,7 +234,7 @@ fn residuals_in_twice_the_precision_make_the_answer_itself_accurate() {
     let mut inverse = HostSolver::new(factor, plan.into());
     let options = RefineOptions {
         residual: ResidualPrecision::Quad,
-        stop_at: 0.0,
+        stop_at: Some(0.0),
         ..RefineOptions::default()
     };
     let mut x = vec![0.0; 300];

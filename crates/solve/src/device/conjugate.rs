@@ -64,13 +64,14 @@ impl Refiner {
         options: &RefineOptions,
     ) -> Result<(ColumnReport, usize), SolveError> {
         let (gpu, stream) = (solver.factor.gpu(), solver.factor.stream());
+        let goal = options.goal(solver.factor.pattern());
         let mut vectors = There {
             steps: Conjugate::new(gpu, stream, &self.residuals)?,
             refiner: self,
             solver,
             residual: 0.0,
         };
-        conjugate_gradients(&mut vectors, options)
+        conjugate_gradients(&mut vectors, options, goal)
     }
 }
 

@@ -100,14 +100,14 @@ impl MixedFactor {
             let Some(single) = &mut self.single else {
                 return Err(SolveError::Stale);
             };
-            let single = here(single)?;
-            let mut refined = single.solve_refined(b, x.reborrow(), &patient(options))?;
+            let (single, patient) = (here(single)?, &patient(options));
+            let mut refined = single.solve_refined(b, x.reborrow(), patient)?;
             if options.max_steps == 0 || good(&refined) {
                 return Ok(report(refined, Outcome::Refined));
             }
             let outcome = improve(&mut refined, options, |c| {
                 // there are fewer than 2^32 columns
-                single.conjugate_gradients(b, x.reborrow(), c as u32, options)
+                single.conjugate_gradients(b, x.reborrow(), c as u32, patient)
             })?;
             if good(&refined) {
                 return Ok(report(refined, outcome));

@@ -1,7 +1,7 @@
 //! Refinement on the device: residuals and backward errors there, decisions on the host.
 //!
 //! As [`refine`](crate::refine()): a right-hand side is refined while its componentwise backward error is above the
-//! rounding unit and a step at least halves it, and the best answer is kept. What comes to the host are five
+//! goal and a step at least halves it, and the best answer is kept. What comes to the host are five
 //! numbers a step and right-hand side, and the answers.
 
 use std::ops::Range;
@@ -108,6 +108,7 @@ impl Refiner {
         let (to, _) = self.x.view_mut().split_at(all.end)?;
         let stream = solver.factor.stream();
         stream.copy(solver.vectors.x.view().slice(all)?, to)?;
+        let goal = options.goal(solver.factor.pattern());
         let mut columns = vec![ColumnReport::default(); nrhs];
         let mut active: Vec<usize> = (0..nrhs).collect();
         for step in 0..=options.max_steps {
@@ -129,7 +130,7 @@ impl Refiner {
                     componentwise_backward_error: error.componentwise,
                 };
                 let slow = step > 0 && error.componentwise > before / 2.0;
-                if error.componentwise > options.stop_at && !slow && step < options.max_steps {
+                if error.componentwise > goal && !slow && step < options.max_steps {
                     kept.push(c);
                 }
             }
