@@ -34,6 +34,9 @@ const SAMPLE: usize = 16;
 /// Entries of a column in a tile up to which a look at it counts: with 2 rows are faster, with 10 slower.
 const FEW: u64 = 4;
 
+/// Threads that copy rows, at most: each counts the entries of all rows.
+const COPIERS: usize = 4;
+
 /// Rows that are summed by one task.
 const PART: usize = 1 << 12;
 
@@ -83,7 +86,11 @@ impl<'a> Tiles<'a> {
         let rows = walk.rows.take();
         walk.rows = self.scattered().then(|| {
             let mut rows = rows.unwrap_or_default();
-            rows.refill(self.a);
+            // The lists come out the same for any blocks.
+            let blocks = self.team.map_or(1, Team::size).min(COPIERS).min(self.count);
+            let cut = |c: usize| self.cuts[self.count * c / blocks];
+            let cuts: Vec<usize> = (0..=blocks).map(cut).collect();
+            rows.refill(self.a, &cuts, |count, body| self.each(count, body));
             rows
         });
     }

@@ -44,41 +44,20 @@ impl HalfPattern {
             let what = "rows and entries of a symmetric matrix";
             return Err(too_long(what, entries.max(n), LIMIT));
         }
-        // Both are looked at by the threads that bring them up.
-        let mut on_device = gpu.alloc_list(starts.len())?;
-        let longest = AtomicU64::new(0);
-        gpu.upload_with(&mut on_device, |first, part| {
-            let own = &starts[first..];
-            for (to, &start) in part.iter_mut().zip(own) {
-                *to = start as u32; // below LIMIT, unless it is refused
-            }
-            // Where they do not ascend a length is too large.
-            let lengths = own.windows(2).take(part.len());
-            let most = lengths.map(|p| p[1].wrapping_sub(p[0])).max();
-            longest.fetch_max(most.unwrap_or(0), Ordering::Relaxed);
-        })?;
-        let longest = longest.into_inner();
+        let (on_device, longest) = bring_starts(gpu, starts)?;
         if longest > entries {
             let pair = starts.windows(2).find(|p| p[0] > p[1]);
             let (got, have) = pair.map_or((longest, entries), |p| (p[0], p[1]));
             return Err(too_long(what, got, have));
         }
-        let starts = on_device;
-        let mut on_device = gpu.alloc_list(indices.len())?;
-        let largest = AtomicU32::new(0);
-        gpu.upload_with(&mut on_device, |first, part| {
-            part.copy_from_slice(&indices[first..first + part.len()]);
-            let most = indices[first..first + part.len()].iter().copied().max();
-            largest.fetch_max(most.unwrap_or(0), Ordering::Relaxed);
-        })?;
-        let largest = u64::from(largest.into_inner());
-        if !indices.is_empty() && largest >= n {
-            return Err(too_long("index of a symmetric matrix", largest, n));
+        let (indices, largest) = bring_indices(gpu, indices)?;
+        if entries > 0 && u64::from(largest) >= n {
+            return Err(too_long("index of a symmetric matrix", largest.into(), n));
         }
         Ok(Arc::new(Self {
             n: n as u32,
-            starts,
-            indices: on_device,
+            starts: on_device,
+            indices,
             longest: longest as u32, // at most all entries
         }))
     }
@@ -115,6 +94,35 @@ impl HalfPattern {
     pub fn bytes(&self) -> u64 {
         4 * (self.starts.len() + self.indices.len()) as u64
     }
+}
+
+/// Starts on the device, and the longest line; where they do not ascend that is more than all entries. The threads that bring them
+/// up look at them.
+fn bring_starts(gpu: &Gpu, starts: &[u64]) -> Result<(DeviceBuffer<u32>, u64), GpuError> {
+    let mut on_device = gpu.alloc_list(starts.len())?;
+    let longest = AtomicU64::new(0);
+    gpu.upload_with(&mut on_device, |first, part| {
+        let own = &starts[first..];
+        for (to, &start) in part.iter_mut().zip(own) {
+            *to = start as u32; // below LIMIT, or they do not ascend
+        }
+        let lengths = own.windows(2).take(part.len());
+        let most = lengths.map(|p| p[1].wrapping_sub(p[0])).max();
+        longest.fetch_max(most.unwrap_or(0), Ordering::Relaxed);
+    })?;
+    Ok((on_device, longest.into_inner()))
+}
+
+/// Indices on the device, and the largest.
+fn bring_indices(gpu: &Gpu, indices: &[u32]) -> Result<(DeviceBuffer<u32>, u32), GpuError> {
+    let mut on_device = gpu.alloc_list(indices.len())?;
+    let largest = AtomicU32::new(0);
+    gpu.upload_with(&mut on_device, |first, part| {
+        let own = &indices[first..first + part.len()];
+        part.copy_from_slice(own);
+        largest.fetch_max(own.iter().copied().max().unwrap_or(0), Ordering::Relaxed);
+    })?;
+    Ok((on_device, largest.into_inner()))
 }
 
 /// Laid out as the kernels' `Half`.
