@@ -153,7 +153,7 @@ unsafe fn subtract_tile<S: Simd, const N: usize>(
             let mut v = S::load(y.add(i));
             for j in 0..N {
                 let at = l.add(i + j * height);
-                S::prefetch(at.wrapping_add(ahead::<S::T>()));
+                S::prefetch_far(at.wrapping_add(ahead::<S::T>()));
                 v = S::fnma(S::load(at), xs[j], v);
             }
             S::store(y.add(i), v);
@@ -221,7 +221,7 @@ unsafe fn add_tile<S: Simd, const N: usize>(
             let v = S::load(y.add(i));
             for j in 0..N {
                 let at = l.add(i + j * height);
-                S::prefetch(at.wrapping_sub(ahead::<S::T>()));
+                S::prefetch_far(at.wrapping_sub(ahead::<S::T>()));
                 acc[j] = S::fma(S::load(at), v, acc[j]);
             }
             i += S::LANES;
