@@ -18,8 +18,8 @@ use crate::{Isa, Real, unit};
 /// Pivots of a thin front at most: its panel is one strip.
 pub const THIN: usize = STRIP;
 
-/// Bytes that L is asked for ahead, into the second cache: what arrives from memory in 0.2 µs at 40 GB/s. From 4 KiB
-/// to 16 KiB are alike on a Zen 4 and on a Zen 5 (runs `solve-1`, `solve-11`).
+/// Bytes that L is asked for ahead, into the second cache: what arrives from memory in 0.2 µs at 40 GB/s. With 4 KiB
+/// `p2d5_1000` takes 4 % longer on a Zen 4, 16 KiB are as good (run `solve-11`).
 pub(crate) const AHEAD_BYTES: usize = 8192;
 
 /// Bytes of a line of the caches.
@@ -114,8 +114,8 @@ impl<'a, S: Simd, I: Iterator<Item = ThinFront<'a, S::T, 1>>> Op for BackwardAll
 /// Asks for as much as the `len` numbers of a panel, line by line, [`AHEAD_BYTES`] further, and `down`wards where the walk
 /// goes down.
 ///
-/// Into the second cache: the few misses that the first cache can have at a time are then free for rows of x, and lines
-/// come from there in time. A solve of `p2d5_1000` on a Zen 4 took a quarter longer when they were asked into the first.
+/// Into the second cache: the few misses that the first cache can have at a time are then left for rows of x, and lines
+/// come from the second one in time. Asked into the first, thin fronts took 1.5 times as long on a Zen 4 (run `solve-11`).
 #[inline(always)]
 fn ask_ahead<S: Simd>(l: *const S::T, len: usize, down: bool) {
     let (line, ahead) = (

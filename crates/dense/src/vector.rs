@@ -1,17 +1,18 @@
 //! Kernels of substitution with one right-hand side: a vector is updated by a few columns of L.
 //!
-//! While a group of short columns is worked on, the group after it is asked for (on the way back, the group
+//! While a group of columns is worked on, the group after it is asked for (on the way back, the group
 //! before it): it lies next in memory, but the processor notices columns of a few hundred rows only
-//! when they are half done. Long columns it reads ahead itself, into the second cache, and faster: what is asked for
-//! passes the few misses that the first cache can have at a time, on a Zen 5 18 GB/s of 34 (run `solve-4`).
+//! when they are half done. It is asked into the second cache: the first one can have few misses at a time, which held large fronts
+//! at 18 GB/s of 34 on a Zen 5 (run `solve-4`). Of longer columns a group would fill the second one, and the processor
+//! reads them ahead itself.
 
 #![allow(clippy::needless_range_loop)] // indices over register arrays, unrolled
 
 use crate::Real;
 use crate::simd::Simd;
 
-/// Rows up to which the next group of columns is asked for. Measured: with 512 and 2048 large fronts take
-/// 3 to 5 % longer on two threads, with none fronts of a few hundred rows 5 % on one.
+/// Rows up to which the next group of columns is asked for: 64 KiB of it. On a Zen 4 512 rows, 1024 and any number are
+/// alike, 256 take 3 to 5 % longer for a solve of a plate or a solid (run `solve-11`).
 const AHEAD_ROWS: usize = 1024;
 
 /// Calls a function for a number of columns, 1 to 8, and whether to ask for what comes next.
