@@ -15,11 +15,12 @@ use crate::factor::NONE;
 use crate::parts::Parts;
 use crate::supernodes::SuperForest;
 use crate::threads::{made, map_all, slices};
+use crate::twins::Twins;
 use tamarack_sparse::memory::zeroed;
 
 /// Supernodes of a forest joined into larger ones.
 pub(crate) struct Merged {
-    /// For each supernode, the one that it became part of: itself, or an ancestor.
+    /// For each supernode, the one that it became part of: itself, an ancestor, or for a twin another leaf or an ancestor.
     pub into: Vec<u32>,
     /// Columns of each one that remains.
     pub npiv: Vec<u32>,
@@ -31,10 +32,14 @@ struct Growing {
     /// Predicted seconds, as far as it has grown.
     secs: f64,
     zeros: u64,
+    /// None before it is looked at, if it has no twins.
     npiv: u32,
-    /// The one that it became part of, or `NONE`.
+    /// The one above that it became part of, `NONE`, or `TWIN`.
     into: u32,
 }
+
+/// Says that a leaf is part of one beside it.
+const TWIN: u32 = NONE - 1;
 
 impl Merged {
     /// Nothing merged.
@@ -46,7 +51,7 @@ impl Merged {
     }
 
     /// Merges wherever the options say that it pays.
-    pub fn new(forest: &SuperForest, options: &AmalgamationOptions) -> Self {
+    pub fn new(forest: &SuperForest, twins: &Twins, options: &AmalgamationOptions) -> Self {
         let size = &forest.size;
         let parts = Parts::new(&forest.parent, size, |s| WORK * u64::from(size[s]));
         let new = Growing {
@@ -56,6 +61,14 @@ impl Merged {
             into: NONE,
         };
         let mut nodes = made(forest.len(), || new);
+        twins
+            .joined
+            .iter()
+            .for_each(|&(s, _)| nodes[s as usize].into = TWIN);
+        for group in &twins.groups {
+            let node = &mut nodes[group.supernode as usize];
+            (node.npiv, node.zeros) = (group.npiv, group.zeros);
+        }
         let merging = Merging {
             forest,
             options,
@@ -67,7 +80,11 @@ impl Merged {
             merging.run(nodes, range.start, range.clone());
         });
         merging.run(&mut nodes, 0, parts.top.iter().map(|&p| p as usize));
-        Self::resolved(&nodes, &parts)
+        let mut out = Self::resolved(&nodes, &parts);
+        for &(s, twin) in &twins.joined {
+            out.into[s as usize] = out.into[twin as usize];
+        }
+        out
     }
 
     /// Where each supernode ends up, given the parents that they became parts of: ancestors come later, so sweeps
@@ -81,7 +98,7 @@ impl Merged {
             let node = &nodes[s as usize];
             out.npiv[s as usize] = node.npiv;
             out.into[s as usize] = match node.into {
-                NONE => s,
+                NONE | TWIN => s,
                 p => out.into[p as usize],
             };
         }
@@ -90,7 +107,7 @@ impl Merged {
             .ranges
             .iter()
             .map(|range| match nodes[range.end - 1].into {
-                NONE => range.end as u32 - 1,
+                NONE | TWIN => range.end as u32 - 1,
                 p => out.into[p as usize],
             })
             .collect();
@@ -104,7 +121,7 @@ impl Merged {
                 npiv[s - range.start] = node.npiv;
                 into[s - range.start] = match node.into {
                     _ if s + 1 == range.end => end,
-                    NONE => s as u32,
+                    NONE | TWIN => s as u32,
                     p => into[p as usize - range.start],
                 };
             }
@@ -134,14 +151,17 @@ impl Merging<'_> {
         let mut queue: Vec<(f64, u32, f64)> = Vec::new();
         for p in parents {
             let up = forest.nupd[p];
-            let mut this = Growing {
-                secs: secs(forest.npiv[p], up),
-                npiv: forest.npiv[p],
-                ..nodes[p - base]
-            };
+            let mut this = nodes[p - base];
+            if this.npiv == 0 {
+                this.npiv = forest.npiv[p];
+            }
+            this.secs = secs(this.npiv, up);
             queue.clear();
             for c in children(self.size, p) {
                 let child = &nodes[c - base];
+                if child.into == TWIN {
+                    continue;
+                }
                 let together = secs(child.npiv + this.npiv, up);
                 let gain = child.secs + this.secs - together;
                 if gain > 0.0 {
@@ -210,7 +230,7 @@ impl AmalgamationOptions {
     }
 
     /// Whether a merged supernode of `npiv` columns may have so many zeros.
-    fn allows(&self, npiv: u32, zeros: u64, stored: u64) -> bool {
+    pub(crate) fn allows(&self, npiv: u32, zeros: u64, stored: u64) -> bool {
         let share = if npiv <= self.small_columns {
             self.small_zero_fraction
         } else {

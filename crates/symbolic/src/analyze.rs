@@ -18,6 +18,7 @@ use crate::structure::Structure;
 use crate::sums::Fronts;
 use crate::supernodes::SuperForest;
 use crate::threads::both;
+use crate::twins::Twins;
 use crate::walk::Walked;
 use crate::{Stats, SymbolicError, SymbolicFactor, SymbolicOptions};
 
@@ -69,7 +70,10 @@ impl<'a> SymbolicDraft<'a> {
         let (tree, counts) = tree_and_counts(&lower, &nodes);
         let forest = SuperForest::fundamental(&tree, &counts.factor);
         let merged = match &options.amalgamation {
-            Some(amalgamation) => Merged::new(&forest, amalgamation),
+            Some(amalgamation) => {
+                let twins = Twins::find(&forest, &tree, &lower, &counts.below, amalgamation);
+                Merged::new(&forest, &twins, amalgamation)
+            }
             None => Merged::none(&forest),
         };
         let (nnz_l, flops) = forest.entries_and_flops();

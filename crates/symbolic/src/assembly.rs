@@ -102,7 +102,11 @@ impl Assembly {
             let s = kept[k];
             k as u32 + 1 - rank[(s + 1 - forest.size[s as usize]) as usize]
         });
-        let place = stack_minimizing_postorder(&parent, &nupd, &size);
+        let user = |k: usize| {
+            let node = forest.ptr[kept[k] as usize] as usize;
+            nodes.first[tree.rank[node] as usize]
+        };
+        let place = stack_minimizing_postorder(&parent, &nupd, &size, user);
 
         let ns = parent.len();
         let mut out = Self {

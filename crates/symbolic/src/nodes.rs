@@ -3,8 +3,9 @@
 //! The unknowns of a mesh node have the same neighbors, themselves included (Ashcraft 1995). Where such
 //! twins follow one another both in the user's order and in the elimination, they are consecutive columns of `L` with
 //! the same rows below: tree, counts and structures of the graph of nodes say everything, and
-//! with three unknowns a node it has a ninth of the edges. Nodes are parts of the [`Runs`] of twins, whole ones after most orderings, which
-//! go by the same runs. Linear in `n`; patterns with few twins keep a node for each unknown.
+//! with three unknowns a node it has a ninth of the edges. In which order twins are eliminated makes no difference: those that come one
+//! after another are put into the user's, in which their entries stand. Nodes are parts of the [`Runs`] of twins, whole ones after most
+//! orderings. Linear in `n`; patterns with few twins keep a node for each unknown.
 
 use std::borrow::Cow;
 
@@ -12,7 +13,7 @@ use tamarack_sparse::{Pattern, Permutation, Runs};
 
 use crate::entries::{LONGEST_COLUMN, MOST_UNKNOWNS};
 use crate::factor::NONE;
-use tamarack_sparse::memory::{filled, with_room};
+use tamarack_sparse::memory::{filled, with_room, zeroed};
 
 /// Merging pays if at least one unknown in so many follows its twin.
 const WORTH: usize = 5;
@@ -75,29 +76,27 @@ impl<'a> Nodes<'a> {
     /// Those of several unknowns, if there are many.
     fn in_runs(pattern: &Pattern, runs: &Runs, order: &[u32]) -> Option<Self> {
         let n = pattern.n();
-        let mut run_at = filled(n, NONE);
-        for (&user, run) in runs.first().iter().zip(0..runs.len() as u32) {
-            run_at[user as usize] = run;
+        let mut run_of = zeroed(n);
+        for (run, unknowns) in (0..).zip(runs.first().windows(2)) {
+            run_of[unknowns[0] as usize..unknowns[1] as usize].fill(run);
         }
         let (mut first, mut weight) = (with_room(runs.len()), with_room::<u32>(runs.len()));
-        let mut before = NONE;
-        for &user in order {
-            match weight.last_mut() {
-                // Twins are eliminated one after the other: the node is the last one so far.
-                Some(last)
-                    if run_at[user as usize] == NONE
-                        && before.wrapping_add(1) == user
-                        && *last < MOST_UNKNOWNS
-                        && pattern.rows(before as usize).len() as u64 <= LONGEST_COLUMN =>
-                {
-                    *last += 1;
-                }
-                _ => {
-                    first.push(user);
-                    weight.push(1);
-                }
+        let mut sorted = Vec::new();
+        for twins in order.chunk_by(|&a, &b| run_of[a as usize] == run_of[b as usize]) {
+            // In whatever order they are given.
+            sorted.clear();
+            sorted.extend_from_slice(twins);
+            sorted.sort_unstable();
+            let follows = |&before: &u32, &user: &u32| {
+                before + 1 == user && pattern.rows(before as usize).len() as u64 <= LONGEST_COLUMN
+            };
+            for node in sorted
+                .chunk_by(follows)
+                .flat_map(|piece| piece.chunks(MOST_UNKNOWNS as usize))
+            {
+                first.push(node[0]);
+                weight.push(node.len() as u32);
             }
-            before = user;
         }
         if (n - first.len()) * WORTH < n {
             return None;
@@ -107,12 +106,12 @@ impl<'a> Nodes<'a> {
         let ranked = (0..).zip(&first);
         let rank = if are_runs {
             let mut rank = filled(runs.len(), NONE);
-            ranked.for_each(|(r, &user)| rank[run_at[user as usize] as usize] = r);
+            ranked.for_each(|(r, &user)| rank[run_of[user as usize] as usize] = r);
             rank
         } else {
-            run_at.fill(NONE);
-            ranked.for_each(|(r, &user)| run_at[user as usize] = r);
-            run_at
+            run_of.fill(NONE);
+            ranked.for_each(|(r, &user)| run_of[user as usize] = r);
+            run_of
         };
         Some(Self {
             rank: Cow::Owned(rank),
@@ -175,9 +174,18 @@ mod tests {
             let runs = Runs::find(&a);
             let nodes = Nodes::find(&a, runs.as_ref(), &order);
             let lists = neighborhoods(&a);
-            let elim = order.elim_of_user();
-            let follows =
-                |j: usize| j > 0 && lists[j] == lists[j - 1] && elim[j] == elim[j - 1] + 1;
+            let (elim, user) = (order.elim_of_user(), order.user_of_elim());
+            // In one run: so are all unknowns between.
+            let twins = |i: usize, j: usize| (i.min(j)..i.max(j)).all(|k| lists[k] == lists[k + 1]);
+            // Whatever is eliminated between is a twin too.
+            let follows = |j: usize| {
+                j > 0 && twins(j - 1, j) && {
+                    let (a, b) = (elim[j - 1].min(elim[j]), elim[j - 1].max(elim[j]));
+                    user[a as usize..b as usize]
+                        .iter()
+                        .all(|&u| twins(u as usize, j))
+                }
+            };
             let mut run = 0;
             let begins = |&j: &usize| {
                 run = if follows(j) && run < MOST_UNKNOWNS {

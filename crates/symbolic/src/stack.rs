@@ -18,6 +18,9 @@ use crate::threads::{gathered, map_all, slices, zeros};
 /// Work on a node, in that of a node in [`Parts`].
 const WORK: u64 = 2;
 
+/// Siblings from which on equal ones come in the user's order: entries of A are then read in the order in which they stand.
+const MANY: usize = 64;
+
 /// The subtree of a node.
 #[derive(Clone, Copy, Default)]
 struct Subtree {
@@ -28,16 +31,23 @@ struct Subtree {
 }
 
 /// Place of every node in the postorder that needs the smallest stack; a forest in postorder with subtrees of `size` nodes.
-pub(crate) fn stack_minimizing_postorder(parent: &[u32], nupd: &[u32], size: &[u32]) -> Vec<u32> {
+///
+/// Equal siblings keep their order; where there are many, they come in that of `user`, an unknown of each.
+pub(crate) fn stack_minimizing_postorder(
+    parent: &[u32],
+    nupd: &[u32],
+    size: &[u32],
+    user: impl Fn(usize) -> u32 + Sync,
+) -> Vec<u32> {
     let parts = Parts::new(parent, size, |s| WORK * u64::from(size[s]));
     let mut subtrees = zeros(parent.len(), 0);
     let tasks = slices(&mut subtrees, parts.ranges.iter().cloned()).into_iter();
     let tasks = tasks.zip(&parts.ranges).collect();
     map_all(tasks, |(own, range): (&mut [Subtree], &Range<usize>)| {
-        sort_children(own, range.start, range.clone(), nupd, size);
+        sort_children(own, range.start, range.clone(), nupd, size, &user);
     });
     let top = || parts.top.iter().map(|&s| s as usize);
-    sort_children(&mut subtrees, 0, top(), nupd, size);
+    sort_children(&mut subtrees, 0, top(), nupd, size, &user);
     // From the roots: each subtree begins where its siblings' before it and its parent's do.
     let root_start = |s: usize| s as u32 + 1 - size[s];
     for s in top().rev() {
@@ -75,6 +85,7 @@ fn sort_children(
     nodes: impl Iterator<Item = usize>,
     nupd: &[u32],
     size: &[u32],
+    user: &impl Fn(usize) -> u32,
 ) {
     let mut list: Vec<(Reverse<u128>, u32)> = Vec::new();
     for s in nodes {
@@ -91,8 +102,12 @@ fn sort_children(
                     let waiting = subtrees[c - base].peak - update_entries(nupd[c]);
                     (Reverse(waiting), c as u32)
                 }));
-                // Equal children keep their order.
                 list.sort_unstable();
+                for equal in list.chunk_by_mut(|a, b| a.0 == b.0) {
+                    if equal.len() >= MANY {
+                        equal.sort_by_cached_key(|&(_, c)| user(c as usize));
+                    }
+                }
                 let mut free = 0;
                 for &(_, c) in &list {
                     subtrees[c as usize - base].start = free;

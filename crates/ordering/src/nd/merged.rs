@@ -28,7 +28,14 @@ impl MergedGraph {
     /// # Errors
     /// [`OrderingError::OutOfMemory`].
     pub fn new(pattern: &Pattern) -> Result<Self, OrderingError> {
-        let runs = Runs::find(pattern);
+        Self::with_runs(pattern, Runs::find(pattern))
+    }
+
+    /// The same where the runs of twins are known, as [`Runs::find`] says.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_runs(pattern: &Pattern, runs: Option<Runs>) -> Result<Self, OrderingError> {
         let (graph, weights) = match &runs {
             Some(runs) => {
                 let weights = (0..runs.len()).map(|r| runs.unknowns(r).len() as u32);

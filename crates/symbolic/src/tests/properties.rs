@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use std::collections::BTreeSet;
 
-use tamarack_sparse::{ElimIdx, Pattern, Permutation, UserIdx};
+use tamarack_sparse::{ElimIdx, Pattern, Permutation, Runs, UserIdx};
 
 use super::naive;
-use super::random::{Random, blocks, dissected, grid, pattern};
+use super::random::{Random, blocks, bundle, dissected, grid, pattern};
 use crate::{AmalgamationOptions, SymbolicError, SymbolicFactor, SymbolicOptions};
 
 const CASES: u64 = 3000;
@@ -42,6 +42,16 @@ fn columns_as_given(f: &SymbolicFactor, order: &Permutation) -> Permutation {
         users[f.columns(s)].sort_unstable_by_key(|&user| order.elim(UserIdx(user)));
     }
     Permutation::from_elimination_order(&users).unwrap()
+}
+
+/// The runs of twins that the unknowns are of, as they are eliminated: twins may change places.
+fn runs_in_order(a: &Pattern, order: &Permutation) -> Vec<usize> {
+    let runs = Runs::find(a);
+    let run = |&user: &u32| match &runs {
+        Some(runs) => runs.first().partition_point(|&first| first <= user),
+        None => user as usize,
+    };
+    order.user_of_elim().iter().map(run).collect()
 }
 
 fn check_exact(a: &Pattern, f: &SymbolicFactor, order: &Permutation) {
@@ -139,6 +149,10 @@ fn naive_elimination() {
         let mut random = Random(seed);
         let (a, order) = if seed % 3 == 0 {
             blocks(&mut random, 12)
+        } else if seed % 7 == 0 {
+            let (points, unknowns, kinds) = (random.below(12), 1 + random.below(3), 3);
+            let (a, order, _) = bundle(&mut random, points, unknowns as u32, kinds);
+            (a, order)
         } else {
             let a = random.pattern(if seed % 50 == 0 { 90 } else { 24 });
             let order = random.order(a.n());
@@ -163,11 +177,36 @@ fn naive_elimination() {
             assert_eq!(f, SymbolicFactor::analyze(&a, &order, &options).unwrap());
             merged += usize::from(f.supernodes() < exact.supernodes());
             assert!(f.supernodes() <= exact.supernodes());
-            let kept = columns_as_given(&f, &order) == *f.permutation();
+            let given = columns_as_given(&f, &order);
+            let kept = runs_in_order(&a, &given) == runs_in_order(&a, f.permutation());
             assert!(options.sorted_columns || kept, "seed {seed}");
         }
     }
     assert!(merged as u64 > CASES / 2, "amalgamation ran {merged} times");
+}
+
+#[test]
+fn points_that_the_same_cameras_see_share_fronts() {
+    let mut shared = 0;
+    for seed in 0..300 {
+        let mut random = Random(seed);
+        let unknowns = 1 + random.below(3);
+        let (a, order, seen_by) = bundle(&mut random, 30, unknowns as u32, 6);
+        let f = SymbolicFactor::analyze(&a, &order, &SymbolicOptions::default()).unwrap();
+        check_invariants(&a, &f, &order);
+        let point = |j: usize| f.permutation().user(ElimIdx(j as u32)).get() / unknowns;
+        for s in 0..f.supernodes() {
+            let mut points: Vec<usize> = f.columns(s).map(point).collect();
+            points.dedup();
+            // With cameras are whichever points are worth it.
+            let sets: Option<Vec<_>> = points.iter().map(|&p| seen_by.get(p)).collect();
+            if let Some(sets) = sets.filter(|sets| sets.len() > 1) {
+                assert!(sets.iter().all(|&set| set == sets[0]));
+                shared += sets.len();
+            }
+        }
+    }
+    assert!(shared > 2000, "{shared} points share fronts");
 }
 
 #[test]
@@ -215,9 +254,11 @@ fn threads_do_not_change_the_result() {
     let natural: Vec<u32> = (0..solid.n() as u32).collect();
     let natural = Permutation::from_elimination_order(&natural).unwrap();
     let plane = grid(210, 190);
+    let (points, points_first, _) = bundle(&mut Random(3), 30_000, 3, 40);
     let cases = [
         (plane, dissected(210, 190)),
         (solid.pattern().clone(), natural),
+        (points, points_first),
     ];
     for (a, order) in cases {
         let alone = analyze(&a, &order, 1);

@@ -95,7 +95,7 @@ pub(super) fn grid(w: u32, h: u32) -> Arc<Pattern> {
 }
 
 /// A random pattern with one to three unknowns a node, in some cases up to 20, a few entries left out, and a random order that
-/// mostly keeps the unknowns of a node together.
+/// mostly keeps the unknowns of a node together, one after the other or in any order.
 pub(crate) fn blocks(random: &mut Random, max_nodes: usize) -> (Arc<Pattern>, Permutation) {
     let base = random.pattern(max_nodes);
     let mut first = vec![0u32];
@@ -117,8 +117,16 @@ pub(crate) fn blocks(random: &mut Random, max_nodes: usize) -> (Arc<Pattern>, Pe
     }
     let n = first[base.n()] as usize;
     let mut order: Vec<u32> = Vec::new();
+    let shuffled = random.below(2) == 0;
     for &q in random.order(base.n()).user_of_elim() {
-        order.extend(members(q as usize));
+        let members = members(q as usize);
+        let turned = random.below(members.len().max(1)) as u32;
+        if shuffled {
+            order.extend(members.clone().skip(turned as usize));
+            order.extend(members.take(turned as usize));
+        } else {
+            order.extend(members);
+        }
     }
     if random.below(4) == 0 && n > 1 {
         order.swap(random.below(n), random.below(n));
@@ -127,6 +135,48 @@ pub(crate) fn blocks(random: &mut Random, max_nodes: usize) -> (Arc<Pattern>, Pe
         pattern(n, &edges),
         Permutation::from_elimination_order(&order).unwrap(),
     )
+}
+
+/// A bundle adjustment: points with `unknowns` each, seen by the cameras of one of `kinds` sets, with two unknowns each; points are
+/// eliminated first, in a random order. With the set of each point.
+pub(super) fn bundle(
+    random: &mut Random,
+    points: usize,
+    unknowns: u32,
+    kinds: usize,
+) -> (Arc<Pattern>, Permutation, Vec<Vec<u32>>) {
+    let cameras = 6;
+    let first = points as u32 * unknowns;
+    let n = first + 2 * cameras;
+    let sets: Vec<Vec<u32>> = (0..kinds)
+        .map(|_| {
+            let set = 1 + random.below((1 << cameras) - 1);
+            (0..cameras).filter(|c| set >> c & 1 == 1).collect()
+        })
+        .collect();
+    let mut edges: Vec<(u32, u32)> = (first..n)
+        .flat_map(|j| (j..n).map(move |i| (i, j)))
+        .collect();
+    let mut seen_by = Vec::new();
+    for p in 0..points as u32 {
+        let set = &sets[random.below(kinds)];
+        let own = p * unknowns..(p + 1) * unknowns;
+        for j in own.clone() {
+            edges.extend(own.clone().map(|i| (i, j)));
+            edges.extend(
+                set.iter()
+                    .flat_map(|c| [0, 1].map(|k| (first + 2 * c + k, j))),
+            );
+        }
+        seen_by.push(set.clone());
+    }
+    let mut order = Vec::new();
+    for &p in random.order(points).user_of_elim() {
+        order.extend(p * unknowns..(p + 1) * unknowns);
+    }
+    order.extend(first..n);
+    let order = Permutation::from_elimination_order(&order).unwrap();
+    (pattern(n as usize, &edges), order, seen_by)
 }
 
 /// Nested dissection of [`grid`] by lines across the longer side.
