@@ -8,6 +8,7 @@
 //! orderings. Linear in `n`; patterns with few twins keep a node for each unknown.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use tamarack_sparse::{Pattern, Permutation, Runs};
 
@@ -74,28 +75,34 @@ impl<'a> Nodes<'a> {
     }
 
     /// Those of several unknowns, if there are many.
-    fn in_runs(pattern: &Pattern, runs: &Runs, order: &[u32]) -> Option<Self> {
+    fn in_runs(pattern: &Pattern, runs: &Runs, mut order: &[u32]) -> Option<Self> {
         let n = pattern.n();
         let mut run_of = zeroed(n);
         for (run, unknowns) in (0..).zip(runs.first().windows(2)) {
             run_of[unknowns[0] as usize..unknowns[1] as usize].fill(run);
         }
         let (mut first, mut weight) = (with_room(runs.len()), with_room::<u32>(runs.len()));
-        let mut sorted = Vec::new();
-        for twins in order.chunk_by(|&a, &b| run_of[a as usize] == run_of[b as usize]) {
-            // In whatever order they are given.
-            sorted.clear();
-            sorted.extend_from_slice(twins);
-            sorted.sort_unstable();
-            let follows = |&before: &u32, &user: &u32| {
-                before + 1 == user && pattern.rows(before as usize).len() as u64 <= LONGEST_COLUMN
-            };
-            for node in sorted
-                .chunk_by(follows)
-                .flat_map(|piece| piece.chunks(MOST_UNKNOWNS as usize))
+        let mut rank = filled(runs.len(), NONE);
+        while let [user, ..] = order {
+            let run = run_of[*user as usize] as usize;
+            let unknowns = runs.unknowns(run);
+            let whole = order.split_at_checked(unknowns.len());
+            let whole = whole.filter(|(twins, _)| twins.iter().all(|user| unknowns.contains(user)));
+            if let Some((twins, rest)) = whole
+                && may_be_node(pattern, unknowns.clone())
             {
-                first.push(node[0]);
-                weight.push(node.len() as u32);
+                rank[run] = first.len() as u32;
+                first.push(unknowns.start);
+                weight.push(twins.len() as u32);
+                order = rest;
+            } else {
+                let twins = order.iter().take_while(|user| unknowns.contains(user));
+                let (twins, rest) = order.split_at(twins.count());
+                for node in pieces(pattern, twins) {
+                    first.push(node.start);
+                    weight.push(node.len() as u32);
+                }
+                order = rest;
             }
         }
         if (n - first.len()) * WORTH < n {
@@ -103,16 +110,13 @@ impl<'a> Nodes<'a> {
         }
         // A node lies in one run.
         let are_runs = first.len() == runs.len();
-        let ranked = (0..).zip(&first);
-        let rank = if are_runs {
-            let mut rank = filled(runs.len(), NONE);
-            ranked.for_each(|(r, &user)| rank[run_of[user as usize] as usize] = r);
-            rank
-        } else {
-            run_of.fill(NONE);
-            ranked.for_each(|(r, &user)| run_of[user as usize] = r);
-            run_of
-        };
+        if !are_runs {
+            rank = run_of;
+            rank.fill(NONE);
+            (0..)
+                .zip(&first)
+                .for_each(|(r, &user)| rank[user as usize] = r);
+        }
         Some(Self {
             rank: Cow::Owned(rank),
             first: Cow::Owned(first),
@@ -141,6 +145,29 @@ impl<'a> Nodes<'a> {
     pub fn weight(&self, rank: usize) -> u32 {
         self.weight.get(rank).copied().unwrap_or(1)
     }
+}
+
+/// Whether a block can say where the entries of a node of these twins stand.
+fn may_be_node(pattern: &Pattern, unknowns: Range<u32>) -> bool {
+    // The columns that follow are shorter.
+    let column = pattern.rows(unknowns.start as usize).len() as u64;
+    unknowns.len() == 1 || unknowns.len() <= MOST_UNKNOWNS as usize && column <= LONGEST_COLUMN
+}
+
+/// Twins of one run, eliminated one after the other, as nodes: they follow one another in the user's order as well.
+fn pieces(pattern: &Pattern, twins: &[u32]) -> Vec<Range<u32>> {
+    let mut twins = twins.to_vec();
+    twins.sort_unstable();
+    let mut nodes: Vec<Range<u32>> = Vec::new();
+    for user in twins {
+        match nodes.last_mut() {
+            Some(last) if last.end == user && may_be_node(pattern, last.start..user + 1) => {
+                last.end += 1;
+            }
+            _ => nodes.push(user..user + 1),
+        }
+    }
+    nodes
 }
 
 #[cfg(test)]
