@@ -12,15 +12,15 @@ use std::ops::Range;
 
 use crate::AmalgamationOptions;
 use crate::factor::NONE;
+use crate::leaves::Joined;
 use crate::parts::Parts;
 use crate::supernodes::SuperForest;
 use crate::threads::{made, map_all, slices};
-use crate::twins::Twins;
 use tamarack_sparse::memory::zeroed;
 
 /// Supernodes of a forest joined into larger ones.
 pub(crate) struct Merged {
-    /// For each supernode, the one that it became part of: itself, an ancestor, or for a twin another leaf or an ancestor.
+    /// For each supernode, the one that it became part of: itself, an ancestor, or another leaf with the same rows.
     pub into: Vec<u32>,
     /// Columns of each one that remains.
     pub npiv: Vec<u32>,
@@ -32,14 +32,14 @@ struct Growing {
     /// Predicted seconds, as far as it has grown.
     secs: f64,
     zeros: u64,
-    /// None before it is looked at, if it has no twins.
+    /// None before it is looked at, unless other leaves are part of it.
     npiv: u32,
-    /// The one above that it became part of, `NONE`, or `TWIN`.
+    /// The one above that it became part of, `NONE`, or `JOINED`.
     into: u32,
 }
 
 /// Says that a leaf is part of one beside it.
-const TWIN: u32 = NONE - 1;
+const JOINED: u32 = NONE - 1;
 
 impl Merged {
     /// Nothing merged.
@@ -51,7 +51,7 @@ impl Merged {
     }
 
     /// Merges wherever the options say that it pays.
-    pub fn new(forest: &SuperForest, twins: &Twins, options: &AmalgamationOptions) -> Self {
+    pub fn new(forest: &SuperForest, joined: &Joined, options: &AmalgamationOptions) -> Self {
         let size = &forest.size;
         let parts = Parts::new(&forest.parent, size, |s| WORK * u64::from(size[s]));
         let new = Growing {
@@ -61,11 +61,10 @@ impl Merged {
             into: NONE,
         };
         let mut nodes = made(forest.len(), || new);
-        twins
-            .joined
-            .iter()
-            .for_each(|&(s, _)| nodes[s as usize].into = TWIN);
-        for group in &twins.groups {
+        for &(s, _) in &joined.leaves {
+            nodes[s as usize].into = JOINED;
+        }
+        for group in &joined.groups {
             let node = &mut nodes[group.supernode as usize];
             (node.npiv, node.zeros) = (group.npiv, group.zeros);
         }
@@ -81,8 +80,8 @@ impl Merged {
         });
         merging.run(&mut nodes, 0, parts.top.iter().map(|&p| p as usize));
         let mut out = Self::resolved(&nodes, &parts);
-        for &(s, twin) in &twins.joined {
-            out.into[s as usize] = out.into[twin as usize];
+        for &(s, other) in &joined.leaves {
+            out.into[s as usize] = out.into[other as usize];
         }
         out
     }
@@ -98,7 +97,7 @@ impl Merged {
             let node = &nodes[s as usize];
             out.npiv[s as usize] = node.npiv;
             out.into[s as usize] = match node.into {
-                NONE | TWIN => s,
+                NONE | JOINED => s,
                 p => out.into[p as usize],
             };
         }
@@ -107,7 +106,7 @@ impl Merged {
             .ranges
             .iter()
             .map(|range| match nodes[range.end - 1].into {
-                NONE | TWIN => range.end as u32 - 1,
+                NONE | JOINED => range.end as u32 - 1,
                 p => out.into[p as usize],
             })
             .collect();
@@ -121,7 +120,7 @@ impl Merged {
                 npiv[s - range.start] = node.npiv;
                 into[s - range.start] = match node.into {
                     _ if s + 1 == range.end => end,
-                    NONE | TWIN => s as u32,
+                    NONE | JOINED => s as u32,
                     p => into[p as usize - range.start],
                 };
             }
@@ -159,7 +158,7 @@ impl Merging<'_> {
             queue.clear();
             for c in children(self.size, p) {
                 let child = &nodes[c - base];
-                if child.into == TWIN {
+                if child.into == JOINED {
                     continue;
                 }
                 let together = secs(child.npiv + this.npiv, up);

@@ -10,6 +10,7 @@ use crate::assembly::Assembly;
 use crate::counts::{Counts, column_counts};
 use crate::entries::EntryMap;
 use crate::etree::elimination_tree;
+use crate::leaves::Joined;
 use crate::nodes::Nodes;
 use crate::parts::Parts;
 use crate::permuted::LowerRows;
@@ -18,7 +19,6 @@ use crate::structure::Structure;
 use crate::sums::Fronts;
 use crate::supernodes::SuperForest;
 use crate::threads::both;
-use crate::twins::Twins;
 use crate::walk::Walked;
 use crate::{Stats, SymbolicError, SymbolicFactor, SymbolicOptions};
 
@@ -71,8 +71,8 @@ impl<'a> SymbolicDraft<'a> {
         let forest = SuperForest::fundamental(&tree, &counts.factor);
         let merged = match &options.amalgamation {
             Some(amalgamation) => {
-                let twins = Twins::find(&forest, &tree, &lower, &counts.below, amalgamation);
-                Merged::new(&forest, &twins, amalgamation)
+                let joined = Joined::find(&forest, &tree, &lower, &counts.below, amalgamation);
+                Merged::new(&forest, &joined, amalgamation)
             }
             None => Merged::none(&forest),
         };

@@ -19,7 +19,7 @@ use crate::threads::{gathered, map_all, slices, zeros};
 const WORK: u64 = 2;
 
 /// Siblings from which on equal ones come in the user's order: entries of A are then read in the order in which they stand.
-const MANY: usize = 64;
+const MANY: usize = if cfg!(test) { 8 } else { 64 };
 
 /// The subtree of a node.
 #[derive(Clone, Copy, Default)]

@@ -210,6 +210,20 @@ fn points_that_the_same_cameras_see_share_fronts() {
 }
 
 #[test]
+fn many_equal_siblings_come_in_the_users_order() {
+    for seed in 0..20 {
+        // Points too large to share a front.
+        let (a, order, _) = bundle(&mut Random(seed), 20, 9, 1);
+        let f = SymbolicFactor::analyze(&a, &order, &SymbolicOptions::default()).unwrap();
+        check_invariants(&a, &f, &order);
+        let fronts = (0..f.supernodes()).filter(|&s| f.children(s).is_empty());
+        let first = fronts.map(|s| f.permutation().user_of_elim()[f.columns(s).start]);
+        let first: Vec<u32> = first.collect();
+        assert!(first.len() >= 20 && first.is_sorted(), "{first:?}");
+    }
+}
+
+#[test]
 fn merging_bounds_the_zeros_and_shrinks_the_tree() {
     let a = grid(40, 40);
     let order = Random(1).order(a.n());

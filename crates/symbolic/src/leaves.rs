@@ -34,13 +34,13 @@ pub(crate) struct Group {
 
 /// Leaves with the same rows that were joined.
 #[derive(Default)]
-pub(crate) struct Twins {
+pub(crate) struct Joined {
     pub groups: Vec<Group>,
     /// Leaves that became part of another one, and which.
-    pub joined: Vec<(u32, u32)>,
+    pub leaves: Vec<(u32, u32)>,
 }
 
-impl Twins {
+impl Joined {
     /// Joins leaves with the same rows as long as that saves time; `below` are the edges of each node in A to nodes below it.
     pub fn find(
         forest: &SuperForest,
@@ -67,15 +67,15 @@ impl Twins {
             let of = |key: u64| rows.of(key as u32 as usize);
             a >> 32 == b >> 32 && forest.npiv[s] == forest.npiv[t] && of(a) == of(b)
         };
-        for twins in order.chunk_by(same) {
-            let first = leaf(twins[0]) as usize;
-            let (npiv, count) = (forest.npiv[first], twins.len());
-            let most = options.twins(npiv, forest.nupd[first], count as u32) as usize;
+        for alike in order.chunk_by(same) {
+            let first = leaf(alike[0]) as usize;
+            let (npiv, count) = (forest.npiv[first], alike.len());
+            let most = options.most_alike(npiv, forest.nupd[first], count as u32) as usize;
             // As few groups as it takes, of nearly one size.
             let groups = count.div_ceil(most);
             for g in 0..groups {
                 let range = g * count / groups..(g + 1) * count / groups;
-                out.join(npiv, twins[range].iter().map(|&key| leaf(key)));
+                out.join(npiv, alike[range].iter().map(|&key| leaf(key)));
             }
         }
         out
@@ -90,7 +90,7 @@ impl Twins {
         let Some(supernode) = leaves.next() else {
             return;
         };
-        self.joined.extend(leaves.map(|s| (s, supernode)));
+        self.leaves.extend(leaves.map(|s| (s, supernode)));
         self.groups.push(Group {
             supernode,
             npiv: count * npiv,
@@ -102,13 +102,14 @@ impl Twins {
 /// Leaves of parents that have many, increasing.
 fn crowded_leaves(forest: &SuperForest) -> Vec<u32> {
     let mut count = zeroed::<u32>(forest.len());
-    let leaves = || (0..forest.len()).filter(|&s| forest.size[s] == 1 && forest.parent[s] != NONE);
-    leaves().for_each(|s| count[forest.parent[s] as usize] += 1);
+    let below = || (0..forest.len()).filter(|&s| forest.parent[s] != NONE);
+    // Added in any case: what is a leaf is hard to foresee.
+    below().for_each(|s| count[forest.parent[s] as usize] += u32::from(forest.size[s] == 1));
     if count.iter().all(|&count| count < MANY) {
         return Vec::new();
     }
-    let crowded = leaves().filter(|&s| count[forest.parent[s] as usize] >= MANY);
-    crowded.map(|s| s as u32).collect()
+    let is_crowded = |s: &usize| forest.size[*s] == 1 && count[forest.parent[*s] as usize] >= MANY;
+    below().filter(is_crowded).map(|s| s as u32).collect()
 }
 
 /// The nodes below some leaves, by ranks, increasing.
@@ -169,7 +170,7 @@ impl Rows {
 
 impl AmalgamationOptions {
     /// How many leaves of `npiv` columns each, with the same `nupd` rows below, are one supernode at best, of `most`.
-    fn twins(&self, npiv: u32, nupd: u32, most: u32) -> u32 {
+    fn most_alike(&self, npiv: u32, nupd: u32, most: u32) -> u32 {
         let secs = |count: u32| self.predicted_secs(count * npiv, nupd);
         // One more.
         let pays = |&count: &u32| {
