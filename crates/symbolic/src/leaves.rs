@@ -1,7 +1,7 @@
 //! Leaves of the tree that have the same rows become one supernode.
 //!
 //! The points of a bundle adjustment that the same cameras see are eliminated one by one, and each makes an update matrix in the
-//! same rows: 22,000 fronts of `ba_ladybug16` have 5,000 structures. Taken together they are one front, with one update matrix and
+//! same rows: 22,064 leaves of `ba_ladybug16` have 4,437 structures. Taken together they are one front, with one update matrix and
 //! one list of rows; what is stored in vain are the zeros between their pivots. Amalgamation cannot do that, as it joins children
 //! with parents only.
 //!
