@@ -8,7 +8,6 @@
 //! orderings. Linear in `n`; patterns with few twins keep a node for each unknown.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use tamarack_sparse::{Pattern, Permutation, Runs};
 
@@ -83,27 +82,37 @@ impl<'a> Nodes<'a> {
         }
         let (mut first, mut weight) = (with_room(runs.len()), with_room::<u32>(runs.len()));
         let mut rank = filled(runs.len(), NONE);
+        let mut sorted = Vec::new();
         while let [user, ..] = order {
             let run = run_of[*user as usize] as usize;
             let unknowns = runs.unknowns(run);
-            let whole = order.split_at_checked(unknowns.len());
-            let whole = whole.filter(|(twins, _)| twins.iter().all(|user| unknowns.contains(user)));
-            if let Some((twins, rest)) = whole
-                && may_be_node(pattern, unknowns.clone())
-            {
+            // Blocks say how long columns are, of which the first is the longest.
+            let column = pattern.rows(unknowns.start as usize).len() as u64;
+            let most = if column <= LONGEST_COLUMN {
+                MOST_UNKNOWNS as usize
+            } else {
+                1
+            };
+            let next = order.get(..unknowns.len()).unwrap_or_default();
+            let is_whole = !next.is_empty() && next.iter().all(|user| unknowns.contains(user));
+            if is_whole && unknowns.len() <= most {
                 rank[run] = first.len() as u32;
                 first.push(unknowns.start);
-                weight.push(twins.len() as u32);
-                order = rest;
-            } else {
-                let twins = order.iter().take_while(|user| unknowns.contains(user));
-                let (twins, rest) = order.split_at(twins.count());
-                for node in pieces(pattern, twins) {
-                    first.push(node.start);
-                    weight.push(node.len() as u32);
-                }
-                order = rest;
+                weight.push(unknowns.len() as u32);
+                order = &order[unknowns.len()..];
+                continue;
             }
+            let twins = order.iter().take_while(|user| unknowns.contains(user));
+            let (twins, rest) = order.split_at(twins.count());
+            sorted.clear();
+            sorted.extend_from_slice(twins);
+            sorted.sort_unstable();
+            let pieces = sorted.chunk_by(|&a, &b| a + 1 == b);
+            for node in pieces.flat_map(|piece| piece.chunks(most)) {
+                first.push(node[0]);
+                weight.push(node.len() as u32);
+            }
+            order = rest;
         }
         if (n - first.len()) * WORTH < n {
             return None;
@@ -145,29 +154,6 @@ impl<'a> Nodes<'a> {
     pub fn weight(&self, rank: usize) -> u32 {
         self.weight.get(rank).copied().unwrap_or(1)
     }
-}
-
-/// Whether a block can say where the entries of a node of these twins stand.
-fn may_be_node(pattern: &Pattern, unknowns: Range<u32>) -> bool {
-    // The columns that follow are shorter.
-    let column = pattern.rows(unknowns.start as usize).len() as u64;
-    unknowns.len() == 1 || unknowns.len() <= MOST_UNKNOWNS as usize && column <= LONGEST_COLUMN
-}
-
-/// Twins of one run, eliminated one after the other, as nodes: they follow one another in the user's order as well.
-fn pieces(pattern: &Pattern, twins: &[u32]) -> Vec<Range<u32>> {
-    let mut twins = twins.to_vec();
-    twins.sort_unstable();
-    let mut nodes: Vec<Range<u32>> = Vec::new();
-    for user in twins {
-        match nodes.last_mut() {
-            Some(last) if last.end == user && may_be_node(pattern, last.start..user + 1) => {
-                last.end += 1;
-            }
-            _ => nodes.push(user..user + 1),
-        }
-    }
-    nodes
 }
 
 #[cfg(test)]
