@@ -258,7 +258,8 @@ impl Search<'_> {
         Ok(Degree::Enough(Box::new(chosen)))
     }
 
-    /// Minimum degree, of the graph without twins where there are some: with nine unknowns a camera it has an 80th of the edges.
+    /// Minimum degree with its default options, the only ones that the graph without twins knows: of that graph where there are
+    /// twins. With three unknowns a node it has a ninth of the edges.
     fn amd(&mut self) -> Result<Chosen, Error> {
         let runs = Runs::find(self.pattern);
         let (permutation, runs) = if runs.is_some() {
