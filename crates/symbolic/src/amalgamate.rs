@@ -6,7 +6,8 @@
 //! one front's overhead, and time in products that become wider (Duff, Reid 1983; Ashcraft, Grimes
 //! 1989 merge by counts of zeros only). Any child may merge, not only the last: columns are renumbered
 //! afterwards. Parents are visited in postorder; each takes its best child first, and judges the
-//! others anew after every merge. `O(children log children)` for each parent.
+//! others anew after every merge. Leaves that were joined before (`leaves`) count as one child. `O(children log children)` for each
+//! parent.
 
 use std::ops::Range;
 

@@ -26,7 +26,8 @@ impl Default for SymbolicOptions {
 /// `front_secs + k · column_secs + bytes · secs_per_byte + flops / rate(k)`, where `bytes` are those
 /// of its panel, written once, and of its update matrix, written, read and added, and
 /// `rate(k) = peak_flops_per_sec · k / (k + half_rate_columns)`: thin panels make slow products.
-/// A child is merged into its parent where that saves time and the zeros stay within the caps.
+/// A child is merged into its parent where that saves time and the zeros stay within the caps; leaves with the same rows,
+/// below a parent that has many, are merged with each other by the same rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AmalgamationOptions {
     /// Fixed cost of a front, seconds.
