@@ -197,7 +197,7 @@ fn tree_and_counts(lower: &LowerRows, nodes: &Nodes<'_>) -> (Postordered, Counts
     }
     let tree = Postordered::new(&elimination_tree(lower), nodes);
     let parts = Parts::new(&tree.parent, &tree.size, |s| u64::from(tree.size[s]));
-    let counts = column_counts(&tree, lower, &parts);
+    let counts = column_counts(&tree, lower, nodes, &parts);
     (tree, counts)
 }
 

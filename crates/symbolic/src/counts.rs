@@ -15,7 +15,7 @@
 use std::ops::Range;
 
 use crate::factor::NONE;
-use crate::nodes::{Ones, Weights};
+use crate::nodes::{Nodes, Ones, Weights};
 use crate::parts::Parts;
 use crate::permuted::LowerRows;
 use crate::postorder::Postordered;
@@ -31,11 +31,20 @@ pub(crate) struct Counts {
 }
 
 /// Counts the columns of a forest that was cut into parts.
-pub(crate) fn column_counts(tree: &Postordered, lower: &LowerRows, parts: &Parts) -> Counts {
+pub(crate) fn column_counts(
+    tree: &Postordered,
+    lower: &LowerRows,
+    nodes: &Nodes<'_>,
+    parts: &Parts,
+) -> Counts {
     let mut counts = Counts {
         factor: zeroed(tree.len()),
         below: zeroed(tree.len()),
     };
+    if let ([_], []) = (&parts.ranges[..], &parts.top[..]) {
+        count_whole(tree, lower, nodes, &mut counts);
+        return counts;
+    }
     let crossing = parts.sorted(&parts.top, |row, found| {
         for rank in lower.row(tree.rank[row as usize] as usize) {
             let column = tree.label[rank as usize];
@@ -60,6 +69,23 @@ pub(crate) fn column_counts(tree: &Postordered, lower: &LowerRows, parts: &Parts
         );
     }
     counts
+}
+
+/// Counts of a forest that is one part. Its entries are sorted by ranks, as they are: looking up the places in the postorder
+/// took half of the sorting.
+fn count_whole(tree: &Postordered, lower: &LowerRows, nodes: &Nodes<'_>, counts: &mut Counts) {
+    let entries = (0..lower.len()).flat_map(|i| lower.row(i).map(move |j| (i as u32, j)));
+    let columns = Columns::sorted(lower.len(), lower.columns(), entries);
+    let up = tree.parent.iter().copied();
+    let Counts { factor, below } = counts;
+    let rank = |j: usize| tree.rank[j] as usize;
+    if nodes.is_unit() {
+        let sweep = Sweep::new(up, &tree.size, tree.len(), Ones);
+        sweep.run(&columns, rank, factor, below, |_| false);
+    } else {
+        let sweep = Sweep::new(up, &tree.size, tree.len(), nodes.weights());
+        sweep.run(&columns, rank, factor, below, |_| false);
+    }
 }
 
 /// Counts of a part; returns the rows of the top that it has entries in.
@@ -96,11 +122,11 @@ fn count_part<I: Iterator<Item = (u32, u32)> + Clone>(
     let size = &tree.size[range.clone()];
     let all = range.len() + outer.len();
     if tree.is_unit() {
-        Sweep::new(up, size, all, Ones).run(&columns, factor, below, |_| false);
+        Sweep::new(up, size, all, Ones).run(&columns, |j| j, factor, below, |_| false);
     } else {
         let rows = range.clone().chain(outer.iter().map(|&i| i as usize));
         let weights: Vec<u32> = rows.map(|i| tree.weight(i)).collect();
-        Sweep::new(up, size, all, &weights[..]).run(&columns, factor, below, |_| false);
+        Sweep::new(up, size, all, &weights[..]).run(&columns, |j| j, factor, below, |_| false);
     }
     outer
 }
@@ -157,7 +183,13 @@ fn count_top(
         .map(|&(s, _)| tree.weight(s as usize))
         .collect();
     let up = up.into_iter();
-    Sweep::new(up, &size, nodes.len(), &weights[..]).run(&columns, &mut own, &mut below, counted);
+    Sweep::new(up, &size, nodes.len(), &weights[..]).run(
+        &columns,
+        |j| j,
+        &mut own,
+        &mut below,
+        counted,
+    );
     for (k, &(s, part)) in nodes.iter().enumerate() {
         if part == NONE {
             counts.factor[s as usize] = own[k];
@@ -177,10 +209,17 @@ struct Columns {
 impl Columns {
     /// Sorts entries, rows and columns, into `n` columns.
     fn new(n: usize, entries: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        Self::sorted(n, entries.clone().map(|(_, column)| column), entries)
+    }
+
+    /// The same, where the columns of all entries are known beforehand, in any order.
+    fn sorted(
+        n: usize,
+        columns: impl Iterator<Item = u32>,
+        entries: impl Iterator<Item = (u32, u32)>,
+    ) -> Self {
         let mut ptr = zeroed::<usize>(n + 1);
-        entries
-            .clone()
-            .for_each(|(_, column)| ptr[column as usize] += 1);
+        columns.for_each(|column| ptr[column as usize] += 1);
         let mut sum = 0;
         for p in &mut ptr {
             sum += *p;
@@ -193,6 +232,11 @@ impl Columns {
             rows[*slot] = row;
         });
         Self { ptr, rows }
+    }
+
+    /// Rows of a column.
+    fn of(&self, j: usize) -> &[u32] {
+        &self.rows[self.ptr[j]..self.ptr[j + 1]]
     }
 }
 
@@ -219,19 +263,21 @@ impl<'a, W: Weights> Sweep<'a, W> {
     }
 
     /// Adds the weights of leaves, common ancestors and roots, and sums them up over subtrees; writes what is `below`
-    /// in each column. What is in the subtrees of `counted` columns is in their sums already; all others begin with 0.
+    /// in each column. Rows, and columns of `columns`, have numbers of their own: `place` says which is a node's. What is in the subtrees of `counted` columns is in their sums already; all others begin with 0.
     fn run(
         mut self,
         columns: &Columns,
+        place: impl Fn(usize) -> usize,
         sums: &mut [u32],
         below: &mut [u32],
         counted: impl Fn(usize) -> bool,
     ) {
         for j in 0..self.size.len() {
             let first = j as u32 + 1 - self.size[j];
-            let own = self.weights.of(j);
+            let at = place(j);
+            let own = self.weights.of(at);
             let mut leaves = if self.size[j] == 1 { own } else { 0 };
-            let rows = &columns.rows[columns.ptr[j]..columns.ptr[j + 1]];
+            let rows = columns.of(at);
             for &i in rows {
                 let weight = self.weights.of(i as usize);
                 let seen = std::mem::replace(&mut self.seen[i as usize], j as u32 + 1);

@@ -83,6 +83,11 @@ impl LowerRows {
         self.ptr[i] as usize..self.ptr[i + 1] as usize
     }
 
+    /// Columns of all entries, row after row.
+    pub fn columns(&self) -> impl Iterator<Item = u32> + '_ {
+        self.entries.iter().map(|&e| column(e))
+    }
+
     /// Columns of row `i` left of the diagonal.
     #[inline]
     pub fn row(&self, i: usize) -> impl Iterator<Item = u32> + Clone + '_ {

@@ -94,7 +94,10 @@ mod tests {
             assert_eq!(walked.forest.size, forest.size, "seed {seed}");
             let tree = Postordered::new(&forest, &nodes);
             let parts = Parts::new(&tree.parent, &tree.size, |s| u64::from(tree.size[s]));
-            let (found, truth) = (walked.counts(&tree), column_counts(&tree, &lower, &parts));
+            let (found, truth) = (
+                walked.counts(&tree),
+                column_counts(&tree, &lower, &nodes, &parts),
+            );
             assert_eq!(found.factor, truth.factor, "seed {seed}");
             assert_eq!(found.below, truth.below, "seed {seed}");
             walks += 1;
