@@ -39,12 +39,9 @@ pub fn analysis(
         ));
     };
     match std::fs::read(&path) {
-        Ok(bytes) => match intact(&bytes) {
-            None => useless(&"it is damaged"),
-            Some(bytes) => match restored(bytes, pattern, options, analyze) {
-                Err(error @ (Error::Symbolic(_) | Error::OtherPattern { .. })) => useless(&error),
-                outcome => return Ok(outcome?),
-            },
+        Ok(bytes) => match restored(&bytes, pattern, options, analyze) {
+            Err(error @ (Error::Symbolic(_) | Error::OtherPattern { .. })) => useless(&error),
+            outcome => return Ok(outcome?),
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => useless(&error),
@@ -52,35 +49,11 @@ pub fn analysis(
     let analysis = analyze(pattern, options)?;
     let kept = std::fs::create_dir_all(folder)
         .map_err(|error| atomic::cannot_write(folder, &error))
-        .and_then(|()| {
-            let mut bytes = analysis.to_bytes();
-            let sum = checksum(&bytes);
-            bytes.extend_from_slice(&sum.to_le_bytes());
-            atomic::write_bytes(&path, &bytes)
-        });
+        .and_then(|()| atomic::write_bytes(&path, &analysis.to_bytes()));
     if let Err(failure) = kept {
         talk.warn(&format!("the analysis is not kept: {}", failure.message));
     }
     Ok(analysis)
-}
-
-/// What stands before the checksum at the end of a file, if that is right.
-fn intact(bytes: &[u8]) -> Option<&[u8]> {
-    let (body, sum) = bytes.split_last_chunk::<8>()?;
-    (checksum(body) == u64::from_le_bytes(*sum)).then_some(body)
-}
-
-/// A sum that a changed bit or a missing end changes.
-fn checksum(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let start = 0x6a09_e667_f3bc_c909 ^ bytes.len() as u64;
-    words.iter().chain([&last]).fold(start, |sum, word| {
-        (sum ^ u64::from_le_bytes(*word))
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(29)
-    })
 }
 
 /// An analysis from its bytes. One for a GPU takes the order alone from them: its supernodes are

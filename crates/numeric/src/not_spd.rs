@@ -31,6 +31,15 @@ pub enum Cause {
         /// The entry.
         value: f64,
     },
+    /// An entry has no value in single precision, to which the matrix was rounded: infinity or, on the diagonal, zero took its place.
+    OutOfRange {
+        /// Its row, user order, from 0.
+        row: UserIdx,
+        /// Its column, user order, from 0.
+        column: UserIdx,
+        /// The entry.
+        value: f64,
+    },
     /// Intermediate results overflowed although every entry is finite.
     Overflow,
     /// The diagonal entry of the column is zero.
@@ -81,16 +90,43 @@ impl NotPositiveDefinite {
     }
 }
 
+impl NotPositiveDefinite {
+    /// The same of a matrix that was rounded to single precision: what is missing in that may be there in `a`.
+    #[must_use]
+    pub fn of_rounded(mut self, a: &SymmetricCsc<f64>) -> Self {
+        let diagonal = a.column(self.column.get()).1[0];
+        let lost = match self.cause {
+            _ if diagonal != 0.0 && diagonal as f32 == 0.0 => {
+                Some((self.column, self.column, diagonal))
+            }
+            Cause::NotFinite { .. } | Cause::Overflow if first_not_finite(a).is_none() => {
+                let rounds_to_infinity = |v: f64| !(v as f32).is_finite();
+                first_entry(a, rounds_to_infinity)
+            }
+            _ => None,
+        };
+        if let Some((row, column, value)) = lost {
+            self.cause = Cause::OutOfRange { row, column, value };
+        }
+        self
+    }
+}
+
 fn first_not_finite<T: Scalar>(a: &SymmetricCsc<T>) -> Option<Cause> {
+    let (row, column, value) = first_entry(a, |v: T| !v.is_finite())?;
+    let value = value.to_f64();
+    Some(Cause::NotFinite { row, column, value })
+}
+
+/// Row, column and value of the first entry of the lower triangle, column by column, that `is` such a one.
+fn first_entry<T: Scalar>(
+    a: &SymmetricCsc<T>,
+    is: impl Fn(T) -> bool,
+) -> Option<(UserIdx, UserIdx, T)> {
     (0..a.n()).find_map(|j| {
         let (rows, values) = a.column(j);
-        let k = values.iter().position(|v| !v.is_finite())?;
-        let (row, column) = (UserIdx(rows[k]), UserIdx(j as u32));
-        Some(Cause::NotFinite {
-            row,
-            column,
-            value: values[k].to_f64(),
-        })
+        let k = values.iter().position(|v| is(*v))?;
+        Some((UserIdx(rows[k]), UserIdx(j as u32), values[k]))
     })
 }
 
@@ -117,6 +153,11 @@ impl fmt::Display for Cause {
             Self::NotFinite { row, column, value } => {
                 write!(f, "entry ({}, {}) is {value}", row.0, column.0)
             }
+            Self::OutOfRange { row, column, value } => write!(
+                f,
+                "entry ({}, {}) is {value:e}, out of the range of single precision: scale the matrix, or use mixed precision",
+                row.0, column.0
+            ),
             Self::Overflow => f.write_str("intermediate results overflowed: scale the matrix"),
             Self::ZeroDiagonal => f.write_str("its diagonal entry is zero or missing"),
             Self::NegativeDiagonal { value } => write!(f, "its diagonal entry is {value:e}"),

@@ -22,7 +22,7 @@ pub fn condition_estimate(
 
 /// Bound of the forward error `‖x − x*‖∞ / ‖x‖∞` of an answer to `A x = b` (LAPACK's `porfs`):
 /// `‖|A⁻¹|(|r| + (m + 1) ε (|A||x| + |b|))‖∞ / ‖x‖∞`, m the most entries of a row, the norm
-/// estimated. One column, user order.
+/// estimated; infinite for an x of zeros that is not the answer. One column, user order.
 pub fn forward_error_bound(
     a: &SymmetricCsc<f64>,
     inverse: &mut impl Inverse,
@@ -41,11 +41,8 @@ pub fn forward_error_bound(
         .iter()
         .map(|row| row.r.abs() + rounding * row.size)
         .collect();
-    let size = norm(x);
-    if size == 0.0 {
-        return Ok(0.0);
-    }
-    Ok(norm1_estimate(a.n(), inverse, Some(&weights))? / size)
+    let error = norm1_estimate(a.n(), inverse, Some(&weights))?;
+    Ok(if error == 0.0 { 0.0 } else { error / norm(x) })
 }
 
 /// Estimates `‖W A⁻¹‖₁`, W the diagonal matrix of weights (or the identity): Hager 1984, Higham

@@ -11,7 +11,7 @@ use tamarack_gpu::spmv::Progress;
 use crate::error::SolveError;
 use crate::inverse::Inverse;
 use crate::refine::{ColumnReport, Measured, RefineOptions};
-use crate::residual::{Residual, norm};
+use crate::residual::{Errors, Residual, norm};
 
 /// Steps of conjugate gradients for one column, at most.
 const MAX_STEPS: usize = 300;
@@ -25,8 +25,8 @@ pub(crate) trait Vectors {
     /// Steps between two looks at how far they came.
     const STEPS_A_LOOK: usize;
 
-    /// `r ← b − A x`, and the errors of `x`: normwise, componentwise.
-    fn measure(&mut self) -> Result<(f64, f64), SolveError>;
+    /// `r ← b − A x`, and the errors of `x`.
+    fn measure(&mut self) -> Result<Errors, SolveError>;
 
     /// `x ← 0`.
     fn clear(&mut self) -> Result<(), SolveError>;
@@ -64,34 +64,28 @@ pub(crate) fn conjugate_gradients(
     options: &RefineOptions,
     goal: f64,
 ) -> Result<(ColumnReport, usize), SolveError> {
-    let (mut normwise, mut componentwise) = vectors.measure()?;
-    if !componentwise.is_finite() {
+    let mut errors = vectors.measure()?;
+    if !errors.componentwise.is_finite() {
         // The start was no use: begin at zero.
         vectors.clear()?;
-        (normwise, componentwise) = vectors.measure()?;
+        errors = vectors.measure()?;
     }
     let (mut taken, mut rounds) = (0, 0);
-    while componentwise > goal && taken < MAX_STEPS {
+    while errors.componentwise > goal && taken < MAX_STEPS {
         taken += inner_solve(vectors, MAX_STEPS - taken)?;
         vectors.add()?;
-        let now = vectors.measure()?;
+        let (now, before) = (vectors.measure()?, errors);
         rounds += 1;
-        if !(now.1 < componentwise) {
+        if !now.improve(&before) {
             vectors.take_back()?;
             break;
         }
-        let slow = now.1 > componentwise / 2.0 && now.1 < options.accept;
-        (normwise, componentwise) = now;
-        if slow {
+        errors = now;
+        if !now.halve(&before) && now.componentwise < options.accept {
             break;
         }
     }
-    let report = ColumnReport {
-        steps: rounds,
-        normwise_backward_error: normwise,
-        componentwise_backward_error: componentwise,
-    };
-    Ok((report, taken))
+    Ok((ColumnReport::new(rounds, errors), taken))
 }
 
 /// `A d ≈ r`, by preconditioned conjugate gradients from zero; the steps it took.
@@ -173,7 +167,7 @@ impl<'a, I: Inverse + ?Sized> Here<'a, I> {
 impl<I: Inverse + ?Sized> Vectors for Here<'_, I> {
     const STEPS_A_LOOK: usize = 1;
 
-    fn measure(&mut self) -> Result<(f64, f64), SolveError> {
+    fn measure(&mut self) -> Result<Errors, SolveError> {
         let precision = self.options.residual;
         Ok(self.matrix.errors(self.residual, self.x, self.b, precision))
     }

@@ -8,7 +8,7 @@ use tamarack_plan::{FactorPlan, Machine, PlanOptions};
 use tamarack_sparse::SymmetricCsc;
 
 use crate::condition::log_determinant;
-use crate::error::SolveError;
+use crate::error::{SolveError, check_len};
 use crate::inverse::{Inverse, Scaled, power_of_two_near};
 use crate::plan::Substitution;
 use crate::solver::{Engine, Form, Solver};
@@ -60,7 +60,8 @@ impl Host {
         };
         let mut matrix = Rounding::<T>::new(form);
         let rounded = matrix.round(a);
-        let factor = NumericFactor::factorize(plan, self.team.clone(), rounded, options, control)?;
+        let factor = NumericFactor::factorize(plan, self.team.clone(), rounded, options, control)
+            .map_err(|error| matrix.explain(a, error))?;
         let mut solver = HostSolver::new(factor, self.substitution.clone());
         solver.matrix = matrix;
         Ok(Box::new(solver))
@@ -127,6 +128,11 @@ impl<T: Value> Inverse for Bare<'_, T> {
 
 impl<T: Rounded> Inverse for HostSolver<T> {
     fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
+        // Before anything is written to x.
+        check_len("x", x.len(), self.factor.symbolic().n(), nrhs)?;
+        if !self.factor.is_current() {
+            return Err(SolveError::Stale);
+        }
         let mut inverse = Bare {
             factor: &self.factor,
             plan: &self.plan,
@@ -155,7 +161,8 @@ impl<T: Rounded> Solver for HostSolver<T> {
     ) -> Result<(), FactorError> {
         let pattern = a.pattern();
         self.factor.check_pattern(pattern)?;
-        self.factor.refactorize(self.matrix.round(a), control)
+        let done = self.factor.refactorize(self.matrix.round(a), control);
+        done.map_err(|error| self.matrix.explain(a, error))
     }
 
     fn log_determinant(&self) -> Result<f64, SolveError> {
@@ -243,5 +250,15 @@ impl<T: Rounded> Rounding<T> {
             scale.extend(a.diagonal().map(near_one));
         }
         T::rounded(a, self.scale.as_deref(), &mut self.rounded)
+    }
+
+    /// An error that the rounded matrix gave, said of the matrix.
+    fn explain(&self, a: &SymmetricCsc<f64>, error: FactorError) -> FactorError {
+        match error {
+            FactorError::NotPositiveDefinite(report) if self.form == Form::Single => {
+                report.of_rounded(a).into()
+            }
+            other => other,
+        }
     }
 }

@@ -154,7 +154,7 @@ impl MixedFactor {
     ) -> Result<MixedReport, SolveError> {
         if self.double.is_none() {
             let report = self.solve_single(a, b, x, nrhs, options)?;
-            if options.max_steps == 0 || good(&report.refine) {
+            if options.max_steps == 0 || all_helped(&report.refine, b, a.n()) {
                 return Ok(report);
             }
             self.factorize_double(a, control)?;
@@ -237,7 +237,7 @@ pub(crate) fn improve(
 ) -> Result<Outcome, SolveError> {
     let mut steps = 0;
     for (c, column) in report.columns.iter_mut().enumerate() {
-        if !(column.componentwise_backward_error <= GOOD) {
+        if !is_good(column) {
             let (improved, taken) = gradients(c)?;
             let before = column.steps;
             *column = improved;
@@ -261,8 +261,15 @@ pub(crate) fn patient(options: &RefineOptions) -> RefineOptions {
 }
 
 pub(crate) fn good(report: &RefineReport) -> bool {
-    report
-        .columns
-        .iter()
-        .all(|c| c.componentwise_backward_error <= GOOD)
+    report.columns.iter().all(is_good)
+}
+
+fn is_good(column: &ColumnReport) -> bool {
+    column.componentwise_backward_error <= GOOD
+}
+
+/// Whether double precision would not help any further: a right-hand side that is not finite has no answer in any precision.
+fn all_helped(report: &RefineReport, b: &[f64], n: usize) -> bool {
+    let mut columns = report.columns.iter().zip(b.chunks(n.max(1)));
+    columns.all(|(column, b)| is_good(column) || !b.iter().all(|b| b.is_finite()))
 }

@@ -1,14 +1,15 @@
 //! Iterative refinement to a small componentwise backward error.
 //!
 //! Arioli, Demmel, Duff 1989, with the stopping rule of LAPACK's `porfs` but for its first part: go on while the error is
-//! above that of the residual's own rounding ([`RefineOptions::goal`]) and a step at least halves it. The best answer is kept.
+//! above that of the residual's own rounding ([`RefineOptions::goal`]) and a step at least halves it. The best answer is kept. Where
+//! the worst row cannot be helped, the normwise error decides.
 
 use tamarack_numeric::Team;
 use tamarack_sparse::{Pattern, SymmetricCsc};
 
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
-use crate::residual::{Norms, Residual, ResidualPrecision, largest};
+use crate::residual::{Errors, Norms, Residual, ResidualPrecision, largest};
 use crate::tiles::Tiles;
 
 /// How answers are refined.
@@ -57,8 +58,25 @@ pub struct ColumnReport {
     pub steps: usize,
     /// `‖b − A x‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)`.
     pub normwise_backward_error: f64,
-    /// `max |b − A x|_i / (|A||x| + |b|)_i`.
+    /// `max |b − A x|_i / (|A||x| + |b|)_i`; a row of zeros has no error.
     pub componentwise_backward_error: f64,
+}
+
+impl ColumnReport {
+    pub(crate) fn new(steps: usize, errors: Errors) -> Self {
+        Self {
+            steps,
+            normwise_backward_error: errors.normwise,
+            componentwise_backward_error: errors.componentwise,
+        }
+    }
+
+    pub(crate) fn errors(&self) -> Errors {
+        Errors {
+            normwise: self.normwise_backward_error,
+            componentwise: self.componentwise_backward_error,
+        }
+    }
 }
 
 /// Accuracy of the answers to all right-hand sides.
@@ -112,14 +130,14 @@ impl<'a> Measured<'a> {
         Self { tiles, norms }
     }
 
-    /// Residual and errors of one column, normwise and componentwise.
+    /// Residual and errors of one column.
     pub fn errors(
         &self,
         residual: &mut Residual,
         x: &[f64],
         b: &[f64],
         precision: ResidualPrecision,
-    ) -> (f64, f64) {
+    ) -> Errors {
         residual.compute(&self.tiles, x, b, precision);
         residual.errors(&self.tiles, &self.norms, x, b)
     }
@@ -172,22 +190,16 @@ fn refine_measured(
             let c = active[k];
             let range = c * n..(c + 1) * n;
             let (xc, bc) = (&mut x[range.clone()], &b[range]);
-            let (normwise, componentwise) = matrix.errors(residual, xc, bc, options.residual);
-            let report = &mut columns[c];
-            let before = report.componentwise_backward_error;
-            // NaN counts as worse, except at first, when there is nothing better.
-            if step > 0 && !(componentwise < before) {
+            let errors = matrix.errors(residual, xc, bc, options.residual);
+            let before = columns[c].errors();
+            if step > 0 && !errors.improve(&before) {
                 let taken_back = &correction[k * n..(k + 1) * n];
                 xc.iter_mut().zip(taken_back).for_each(|(x, d)| *x = *d);
                 continue;
             }
-            *report = ColumnReport {
-                steps: step,
-                normwise_backward_error: normwise,
-                componentwise_backward_error: componentwise,
-            };
-            let slow = step > 0 && componentwise > before / 2.0;
-            if componentwise > goal && !slow && step < options.max_steps {
+            columns[c] = ColumnReport::new(step, errors);
+            let slow = step > 0 && !errors.halve(&before);
+            if errors.componentwise > goal && !slow && step < options.max_steps {
                 residual.copy_to(&mut correction[kept * n..(kept + 1) * n]);
                 active[kept] = c;
                 kept += 1;

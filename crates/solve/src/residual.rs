@@ -55,13 +55,40 @@ pub(crate) struct Norms {
     pub most_entries: usize,
 }
 
+/// Backward errors of an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Errors {
+    pub normwise: f64,
+    pub componentwise: f64,
+}
+
+impl Errors {
+    /// Whether this answer is better than the one before. NaN counts as worse.
+    pub fn improve(&self, before: &Self) -> bool {
+        self.componentwise < before.componentwise || self.improve_others(before)
+    }
+
+    /// Whether it is so much better that one more step may pay.
+    pub fn halve(&self, before: &Self) -> bool {
+        self.componentwise <= before.componentwise / 2.0 || self.improve_others(before)
+    }
+
+    /// Whether the worst row is as it was, and the others are better. A row whose numbers are smaller than the factor's precision
+    /// can represent cannot be helped.
+    fn improve_others(&self, before: &Self) -> bool {
+        /// Componentwise errors up to this ratio are the same.
+        const SAME: f64 = 1.01;
+        let (now, then) = (self.componentwise, before.componentwise);
+        now <= SAME * then && then <= SAME * now && self.normwise <= before.normwise / 2.0
+    }
+}
+
 /// Largest values in a block of rows.
 #[derive(Clone, Copy, Default)]
 struct Largest {
     r: f64,
     x: f64,
     b: f64,
-    size: f64,
     /// Of the componentwise errors.
     error: f64,
 }
@@ -149,20 +176,12 @@ impl Residual {
     }
 
     /// The normwise backward error `‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)` (Rigal and Gaches 1967) and the
-    /// componentwise one `max |r_i| / (|A||x| + |b|)_i` (Oettli and Prager 1964), tiny denominators
-    /// treated as in LAPACK's `porfs`. NaN where anything is.
-    pub fn errors(&self, tiles: &Tiles<'_>, norms: &Norms, x: &[f64], b: &[f64]) -> (f64, f64) {
-        // Entries of a row, times the smallest normal number: below, rounding is not relative.
+    /// componentwise one `max |r_i| / (|A||x| + |b|)_i` (Oettli and Prager 1964), the smallest normal number for each entry of a
+    /// row added to its denominator: below that, rounding is not relative. A row whose unknowns and right-hand side are
+    /// zero has no error. NaN where anything is.
+    pub fn errors(&self, tiles: &Tiles<'_>, norms: &Norms, x: &[f64], b: &[f64]) -> Errors {
         let safe = (norms.most_entries + 1) as f64 * f64::MIN_POSITIVE;
-        let least = safe / f64::EPSILON;
-        let error = |row: &Row| {
-            let (r, s) = (row.r.abs(), row.size);
-            if s > least {
-                r / s
-            } else {
-                (r + safe) / (s + safe)
-            }
-        };
+        let error = |row: &Row| row.r.abs() / (row.size + safe);
         let mut parts = [Largest::default(); BLOCKS];
         let found = Shared(parts.as_mut_ptr());
         tiles.for_rows(|block, rows| {
@@ -171,7 +190,6 @@ impl Residual {
                 r: largest(own.clone().map(|row| row.r)),
                 x: norm(&x[rows.clone()]),
                 b: norm(&b[rows]),
-                size: largest(own.clone().map(|row| row.size)),
                 error: largest(own.map(error)),
             };
             // SAFETY: each block has a place of its own.
@@ -184,12 +202,10 @@ impl Residual {
         } else {
             r / size
         };
-        let componentwise = if of(|p| p.size) == 0.0 {
-            0.0
-        } else {
-            of(|p| p.error)
-        };
-        (normwise, componentwise)
+        Errors {
+            normwise,
+            componentwise: of(|p| p.error),
+        }
     }
 }
 

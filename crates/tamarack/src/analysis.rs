@@ -347,8 +347,9 @@ fn with_threads<T: Send>(
         return work();
     }
     match options.threads {
-        Some(threads) if threads != rayon::current_num_threads() => {
-            match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+        Some(_) if options.thread_count() != rayon::current_num_threads() => {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(options.thread_count());
+            match pool.build() {
                 Ok(pool) => pool.install(work),
                 // Where no threads can be started, those there are do.
                 Err(_) => work(),

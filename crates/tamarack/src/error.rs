@@ -5,6 +5,7 @@ use tamarack_numeric::{FactorError, NotPositiveDefinite};
 use tamarack_ordering::OrderingError;
 use tamarack_plan::PlanError;
 use tamarack_solve::SolveError;
+use tamarack_sparse::interop::InteropError;
 use tamarack_sparse::io::IoError;
 use tamarack_sparse::models::ModelError;
 use tamarack_sparse::{PermutationError, StructureError, TripletError};
@@ -52,9 +53,23 @@ pub enum Error {
     /// The matrix could not be factorized.
     #[error(transparent)]
     Factor(#[from] FactorError),
+    /// Another crate's matrix is not a symmetric one.
+    #[error(transparent)]
+    Interop(#[from] InteropError),
     /// A system could not be solved.
     #[error(transparent)]
-    Solve(#[from] SolveError),
+    Solve(SolveError),
+}
+
+impl From<SolveError> for Error {
+    /// A factorization on the way to a solve fails as any other does.
+    fn from(error: SolveError) -> Self {
+        match error {
+            SolveError::Factor(error) => Self::Factor(error),
+            SolveError::Plan(error) => Self::Plan(error),
+            other => Self::Solve(other),
+        }
+    }
 }
 
 /// What sort of thing went wrong; the CLI's exit codes are these.
@@ -81,6 +96,7 @@ impl Error {
         match self {
             Self::Structure(_)
             | Self::Triplets(_)
+            | Self::Interop(_)
             | Self::Permutation(_)
             | Self::Model(_)
             | Self::Symbolic(_)

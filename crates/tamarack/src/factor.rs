@@ -17,6 +17,10 @@ use crate::{Analysis, Error};
 
 /// The Cholesky factor of a matrix, with the memory and the threads to solve with it and to make
 /// it anew from other values.
+///
+/// One call works with it at a time, on all its threads: right-hand sides that are there together are best solved together, as
+/// columns of one `x`. Threads of a program that have their own may share it behind a `Mutex`, or each take a factor from the same
+/// [`Analysis`], which can be shared.
 #[derive(Debug)]
 pub struct Factor {
     pub(crate) kind: Kind,
@@ -153,7 +157,7 @@ impl Factor {
     /// follows from its length.
     ///
     /// # Errors
-    /// The length is no multiple of n, or the factor is stale.
+    /// The length is no multiple of n, or the factor is stale: then `x` is as it was. A GPU that fails may leave some answers.
     pub fn solve(&mut self, x: &mut [f64]) -> Result<(), Error> {
         let nrhs = self.right_hand_sides(x.len())?;
         let team = self.team.clone();
@@ -165,7 +169,7 @@ impl Factor {
     /// column-major, user order. `a` is the matrix that was factorized.
     ///
     /// # Errors
-    /// As [`solve`](Self::solve); in mixed precision also those of a factorization.
+    /// As [`solve`](Self::solve); in mixed precision also those of a factorization. Then `x` is as it was.
     pub fn solve_refined(
         &mut self,
         a: &SymmetricCsc<f64>,
@@ -210,6 +214,9 @@ impl Factor {
                 })
             }
         };
+        if report.is_err() {
+            x.copy_from_slice(&right);
+        }
         self.right = right;
         Ok(report?)
     }
@@ -263,12 +270,12 @@ impl Factor {
     fn right_hand_sides(&self, len: usize) -> Result<usize, SolveError> {
         let n = self.substitution_n();
         match len.checked_div(n) {
-            None => Ok(0),
+            None if len == 0 => Ok(0),
             Some(nrhs) if nrhs * n == len => Ok(nrhs),
-            Some(nrhs) => Err(SolveError::Length {
+            other => Err(SolveError::Length {
                 vector: "x",
                 found: len,
-                expected: (nrhs + 1) * n,
+                expected: other.map_or(0, |nrhs| (nrhs + 1) * n),
             }),
         }
     }

@@ -54,6 +54,13 @@ pub use limits::Limits;
 pub use machine::{available_memory_bytes, available_threads, calibrate};
 pub use options::{Options, Ordering, Precision, Rates};
 
+pub use tamarack_numeric::FactorError;
+pub use tamarack_ordering::OrderingError;
+pub use tamarack_plan::PlanError;
+pub use tamarack_solve::SolveError;
+pub use tamarack_sparse::{PermutationError, Scalar, StructureError, TripletError};
+pub use tamarack_symbolic::SymbolicError;
+
 pub use tamarack_gpu::primitives::{MatrixView as DeviceMatrix, MatrixViewMut as DeviceMatrixMut};
 pub use tamarack_gpu::{
     DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, GpuOptions, Span as DeviceSpan,

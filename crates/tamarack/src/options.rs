@@ -29,7 +29,7 @@ pub struct Options {
     pub device: Device,
     /// Where compiled kernels are kept, and which compiler makes them, for a GPU.
     pub gpu: GpuOptions,
-    /// Threads; `None` for as many as the operating system offers.
+    /// Threads, of which 4096 are the most; `None` for as many as the operating system offers.
     pub threads: Option<usize>,
     /// Memory that the analysis and the factor may take, in bytes; `None` for what the operating
     /// system says is available, where it says so (Linux), and no limit elsewhere.
@@ -66,11 +66,20 @@ impl Default for Rates {
     }
 }
 
+/// Threads at most; no machine has so many.
+const MOST_THREADS: usize = 1 << 12;
+
 impl Options {
+    /// Threads that work.
+    pub(crate) fn thread_count(&self) -> usize {
+        let wanted = self.threads.unwrap_or_else(available_threads);
+        wanted.clamp(1, MOST_THREADS)
+    }
+
     /// The machine that a plan is made for, its memory aside.
     pub(crate) fn machine(&self) -> Machine {
         Machine {
-            threads: self.threads.unwrap_or_else(available_threads).max(1),
+            threads: self.thread_count(),
             memory_bytes: None,
             f64: self.rates.f64,
             f32: self.rates.f32,

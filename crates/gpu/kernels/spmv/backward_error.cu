@@ -1,13 +1,13 @@
 // Residuals and what backward errors are made of, in one pass over a symmetric matrix kept by halves, several right-hand sides at once.
 //
 // Shapes: A: n x n (half.cuh); b, x, r: n x rhs, column-major; errors: rhs
-//         Errors; most: 6 numbers for each right-hand side, zero between launches; ticket: one u32, zero between launches.
+//         Errors; most: 5 numbers for each right-hand side, zero between launches; ticket: one u32, zero between launches.
 // Grid:   blocks of 256 threads that go on with a stride, LANES threads a row; blockIdx.y counts groups of VECTORS.
 // Needs:  entries and rows below 2^32.
 // Order:  r = b - A x: each lane takes every LANES-th entry, then a tree; bits depend on LANES alone. Maxima are of the bits
 //         of numbers that are not negative, which are ordered as the numbers are, with NaN above infinity: whatever
 //         comes first, bits repeat.
-// Ref:    Oettli, Prager 1964; tiny denominators as in LAPACK's porfs.
+// Ref:    Oettli, Prager 1964; below the smallest normal number for each entry of a row, rounding is not relative.
 #include "spmv/half.cuh"
 
 struct Errors {
@@ -23,11 +23,11 @@ struct Problem {
     u64 *most;
     u32 *ticket;
     Errors *errors;
-    f64 safe, least; // added to, and the largest of, denominators that are tiny
+    f64 safe; // added to denominators
     u32 rhs, unused;
 };
 
-enum { ERROR, RESIDUAL, SOLUTION, RIGHT_HAND_SIDE, SIZE, MATRIX, COUNT };
+enum { ERROR, RESIDUAL, SOLUTION, RIGHT_HAND_SIDE, MATRIX, COUNT };
 
 __device__ __forceinline__ void take_larger(u64 &most, f64 v) { most = larger(most, (u64)__double_as_longlong(fabs(v))); }
 
@@ -60,9 +60,8 @@ template <u32 LANES, u32 VECTORS> __device__ __forceinline__ void backward_error
             if (v >= here || lane != 0 || row >= p.a.n) continue;
             const f64 right = b[v * p.ld_b + row], left = right - product, whole = fabs(right) + sizes;
             r[v * p.ld_r + row] = left;
-            take_larger(most[v][ERROR], whole > p.least ? fabs(left) / whole : (fabs(left) + p.safe) / (whole + p.safe));
+            take_larger(most[v][ERROR], fabs(left) / (whole + p.safe));
             take_larger(most[v][RESIDUAL], left);
-            take_larger(most[v][SIZE], whole);
             take_larger(norms, norm);
         }
     }
@@ -103,7 +102,7 @@ template <u32 LANES, u32 VECTORS> __device__ __forceinline__ void backward_error
     for (u32 v = threadIdx.x; v < p.rhs; v += THREADS) {
         f64 all[COUNT];
         for (u32 q = 0; q < COUNT; q++) all[q] = __longlong_as_double((i64)atomicExch(p.most + v * COUNT + q, 0ull));
-        p.errors[v] = {all[SIZE] == 0 ? 0 : all[ERROR], all[RESIDUAL], all[SOLUTION], all[RIGHT_HAND_SIDE], all[MATRIX]};
+        p.errors[v] = {all[ERROR], all[RESIDUAL], all[SOLUTION], all[RIGHT_HAND_SIDE], all[MATRIX]};
     }
 }
 

@@ -5,12 +5,13 @@ use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
 use tamarack_gpu::spmv::{Conjugate, Progress};
 
 use super::here::Wide;
-use super::refine::Refiner;
+use super::refine::{Refiner, of};
 use super::solver::DeviceSolver;
 use super::vectors::{column, column_mut, pull, push};
 use crate::conjugate::{Vectors, conjugate_gradients};
 use crate::error::SolveError;
 use crate::refine::{ColumnReport, RefineOptions};
+use crate::residual::Errors;
 
 /// The vectors of one right-hand side: the first of a refiner, and of the solver where `z` is.
 struct There<'a, T> {
@@ -79,13 +80,13 @@ impl<T: Wide> Vectors for There<'_, T> {
     // A look waits for the device, about 20 µs; the step behind the last costs a solve.
     const STEPS_A_LOOK: usize = 2;
 
-    fn measure(&mut self) -> Result<(f64, f64), SolveError> {
+    fn measure(&mut self) -> Result<Errors, SolveError> {
         let errors = self.refiner.measure(self.solver, 1)?;
         let Some(own) = errors.first() else {
             return Err(SolveError::Stale);
         };
         self.residual = own.residual;
-        Ok((own.normwise(), own.componentwise))
+        Ok(of(own))
     }
 
     fn clear(&mut self) -> Result<(), SolveError> {

@@ -217,7 +217,12 @@ impl DeviceSolver<f32> {
             None => Ok(()),
             Some((position, pivot)) => {
                 let symbolic = self.factor.plan().symbolic();
-                Err(NotPositiveDefinite::diagnose(symbolic, a, position, pivot).into())
+                let report = NotPositiveDefinite::diagnose(symbolic, a, position, pivot);
+                Err(match self.rounding.is_scaled() {
+                    true => report,
+                    false => report.of_rounded(a),
+                }
+                .into())
             }
         }
     }

@@ -1,7 +1,6 @@
 //! Refinement on the device: residuals and backward errors there, decisions on the host.
 //!
-//! As [`refine`](crate::refine()): a right-hand side is refined while its componentwise backward error is above the
-//! goal and a step at least halves it, and the best answer is kept. What comes to the host are five
+//! By the rules of [`refine`](crate::refine()). What comes to the host are five
 //! numbers a step and right-hand side, and the answers.
 
 use std::ops::Range;
@@ -16,6 +15,7 @@ use super::solver::DeviceSolver;
 use super::vectors::{column, column_mut, matrix, matrix_mut, pull, push};
 use crate::error::SolveError;
 use crate::refine::{ColumnReport, RefineOptions};
+use crate::residual::Errors;
 
 /// A matrix on the device, and the vectors of a refinement.
 pub(super) struct Refiner {
@@ -115,22 +115,16 @@ impl Refiner {
             let errors = self.measure(solver, nrhs)?;
             let mut kept = Vec::with_capacity(active.len());
             for c in active {
-                let (report, error) = (&mut columns[c], &errors[c]);
-                let before = report.componentwise_backward_error;
-                // NaN counts as worse, except at first, when there is nothing better.
-                if step > 0 && !(error.componentwise < before) {
+                let (errors, before) = (of(&errors[c]), columns[c].errors());
+                if step > 0 && !errors.improve(&before) {
                     let best = column(&self.before, n, c)?;
                     let to = column_mut(&mut self.x, n, c)?;
                     solver.factor.stream().copy(best, to)?;
                     continue;
                 }
-                *report = ColumnReport {
-                    steps: step,
-                    normwise_backward_error: error.normwise(),
-                    componentwise_backward_error: error.componentwise,
-                };
-                let slow = step > 0 && error.componentwise > before / 2.0;
-                if error.componentwise > goal && !slow && step < options.max_steps {
+                columns[c] = ColumnReport::new(step, errors);
+                let slow = step > 0 && !errors.halve(&before);
+                if errors.componentwise > goal && !slow && step < options.max_steps {
                     kept.push(c);
                 }
             }
@@ -177,6 +171,14 @@ impl Refiner {
             self.steps.step(stream, x, before, correction)?;
         }
         Ok(())
+    }
+}
+
+/// What of a measurement decides.
+pub(super) fn of(measured: &BackwardError) -> Errors {
+    Errors {
+        normwise: measured.normwise(),
+        componentwise: measured.componentwise,
     }
 }
 

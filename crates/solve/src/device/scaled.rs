@@ -113,6 +113,11 @@ impl Rounding {
         of(&parts.own, factor.spare().ok()?, entries).ok()
     }
 
+    /// Whether matrices are scaled before they are rounded.
+    pub fn is_scaled(&self) -> bool {
+        self.0.as_ref().is_some_and(|parts| parts.scaled)
+    }
+
     /// Enqueues `x ← D x` for the first columns of `n` numbers, where the matrix is scaled.
     pub fn scale(
         &self,

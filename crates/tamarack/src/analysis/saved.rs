@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use tamarack_sparse::Pattern;
-use tamarack_symbolic::SymbolicFactor;
+use tamarack_symbolic::{SymbolicError, SymbolicFactor};
 
 use crate::analysis::AnalysisSecs;
 use crate::device::{self, Device, Opening};
 use crate::{Analysis, Error, Options, Place};
 
 impl Analysis {
-    /// The analysis as bytes: fingerprint of the pattern, then the structure of the factor.
+    /// The analysis as bytes: fingerprint of the pattern, the structure of the factor, and a checksum of both.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.pattern.fingerprint().to_le_bytes().to_vec();
         bytes.extend_from_slice(&self.symbolic().to_bytes());
+        let sum = checksum(&bytes);
+        bytes.extend_from_slice(&sum.to_le_bytes());
         bytes
     }
 
@@ -27,10 +29,9 @@ impl Analysis {
         pattern: &Arc<Pattern>,
         options: &Options,
     ) -> Result<Self, Error> {
-        let (fingerprint, body) = bytes.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
+        let (fingerprint, body) = intact(bytes)?;
         let symbolic = SymbolicFactor::from_bytes(body)?;
-        let same = u64::from_le_bytes(*fingerprint) == pattern.fingerprint();
-        if symbolic.n() != pattern.n() || !same {
+        if symbolic.n() != pattern.n() || fingerprint != pattern.fingerprint() {
             return Err(Error::OtherPattern {
                 saved: symbolic.n(),
                 n: pattern.n(),
@@ -54,4 +55,30 @@ impl Analysis {
         }
         analysis.within_budget()
     }
+}
+
+/// The fingerprint and what follows it, if the checksum at the end is right.
+fn intact(bytes: &[u8]) -> Result<(u64, &[u8]), SymbolicError> {
+    let parts = bytes.split_last_chunk::<8>().and_then(|(content, sum)| {
+        let is_right = checksum(content) == u64::from_le_bytes(*sum);
+        is_right.then(|| content.split_first_chunk::<8>())?
+    });
+    let Some((fingerprint, body)) = parts else {
+        let what = "its checksum is not that of its bytes".into();
+        return Err(SymbolicError::Corrupt { what });
+    };
+    Ok((u64::from_le_bytes(*fingerprint), body))
+}
+
+/// A sum that a changed bit or a missing end changes.
+fn checksum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let start = 0x6a09_e667_f3bc_c909 ^ bytes.len() as u64;
+    words.iter().chain([&last]).fold(start, |sum, word| {
+        (sum ^ u64::from_le_bytes(*word))
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29)
+    })
 }

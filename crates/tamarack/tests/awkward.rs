@@ -1,0 +1,236 @@
+//! Systems and calls that a careful caller may meet: fixed unknowns, numbers out of range, failures and what comes after them.
+
+use tamarack::{
+    Analysis, Cause, Duplicates, ErrorKind, FactorError, Options, Outcome, Precision, SymmetricCsc,
+    Triplets, models::Model,
+};
+
+const ALL: [Precision; 3] = [Precision::F64, Precision::F32, Precision::Mixed];
+
+fn options(precision: Precision) -> Options {
+    let mut options = Options::default();
+    options.precision = precision;
+    options.threads = Some(2);
+    options
+}
+
+fn model(name: &str) -> SymmetricCsc<f64> {
+    name.parse::<Model>().unwrap().generate().unwrap()
+}
+
+/// A tridiagonal matrix with this diagonal and `beside` next to it.
+fn tridiagonal(diagonal: &[f64], beside: f64) -> SymmetricCsc<f64> {
+    let mut triplets = Triplets::new(diagonal.len()).unwrap();
+    for (i, &v) in (0..).zip(diagonal) {
+        triplets.push(i, i, v).unwrap();
+        if i > 0 && beside != 0.0 {
+            triplets.push(i, i - 1, beside).unwrap();
+        }
+    }
+    triplets.into_symmetric(Duplicates::Sum).unwrap()
+}
+
+fn diagonal(values: &[f64]) -> SymmetricCsc<f64> {
+    tridiagonal(values, 0.0)
+}
+
+/// Rows and columns `fixed(i)` as those of the identity, in the same pattern.
+fn with_fixed(a: &SymmetricCsc<f64>, fixed: impl Fn(usize) -> bool) -> SymmetricCsc<f64> {
+    let (pattern, mut a) = (a.pattern().clone(), a.clone());
+    for j in 0..pattern.n() {
+        for k in pattern.col_ptr()[j] as usize..pattern.col_ptr()[j + 1] as usize {
+            let i = pattern.row_idx()[k] as usize;
+            if fixed(i) || fixed(j) {
+                a.values_mut()[k] = if i == j { 1.0 } else { 0.0 };
+            }
+        }
+    }
+    a
+}
+
+#[test]
+fn fixed_unknowns_have_no_error() {
+    let fixed = |i: usize| i % 50 < 3;
+    let a = with_fixed(&model("el3d_6"), fixed);
+    let b: Vec<f64> = (0..a.n())
+        .map(|i| if fixed(i) { 0.0 } else { 1.0 + (i % 7) as f64 })
+        .collect();
+    for precision in ALL {
+        let analysis = Analysis::new(a.pattern(), &options(precision)).unwrap();
+        let mut factor = analysis.factorize(&a).unwrap();
+        let mut x = b.clone();
+        let report = factor.solve_refined(&a, &mut x).unwrap();
+        let error = report.componentwise_backward_error();
+        assert!(
+            error < 1e-15 && report.refine.converged,
+            "{precision:?}: {error:e}"
+        );
+        assert_eq!(report.outcome, Outcome::Refined, "{precision:?}");
+        assert!((0..a.n()).all(|i| !fixed(i) || x[i] == 0.0));
+    }
+}
+
+#[test]
+fn a_row_too_small_for_single_precision_does_not_end_refinement() {
+    // The solution falls by a factor of 3.7 a row: from row 70 on it is below what single precision has.
+    let n = 400;
+    let a = tridiagonal(&vec![4.0; n], -1.0);
+    for precision in ALL {
+        let analysis = Analysis::new(a.pattern(), &options(precision)).unwrap();
+        let mut factor = analysis.factorize(&a).unwrap();
+        let mut x = vec![0.0; n];
+        x[0] = 1.0;
+        let report = factor.solve_refined(&a, &mut x).unwrap();
+        assert!(
+            report.normwise_backward_error() < 1e-15,
+            "{precision:?}: {report:?}"
+        );
+        if precision != Precision::F32 {
+            assert!(
+                report.componentwise_backward_error() < 1e-15,
+                "{precision:?}: {report:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_solve_that_fails_leaves_the_right_hand_side() {
+    let (good, bad) = (diagonal(&[100.0, 100.0]), diagonal(&[100.0, -1.0]));
+    for precision in ALL {
+        let analysis = Analysis::new(good.pattern(), &options(precision)).unwrap();
+        let mut factor = analysis.factorize(&good).unwrap();
+        let refused = factor.refactorize(&bad).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::NotPositiveDefinite);
+        let mut x = [3.0, 5.0];
+        assert_eq!(factor.solve(&mut x).unwrap_err().kind(), ErrorKind::Usage);
+        assert_eq!(x, [3.0, 5.0], "{precision:?}");
+        assert!(factor.solve_refined(&good, &mut x).is_err());
+        assert_eq!(x, [3.0, 5.0], "{precision:?}");
+        factor.refactorize(&good).unwrap();
+        factor.solve(&mut x).unwrap();
+        assert!(
+            (x[0] - 0.03).abs() < 1e-8 && (x[1] - 0.05).abs() < 1e-8,
+            "{precision:?}: {x:?}"
+        );
+    }
+}
+
+#[test]
+fn nothing_has_no_right_hand_sides() {
+    let a = diagonal(&[]);
+    for precision in ALL {
+        let analysis = Analysis::new(a.pattern(), &options(precision)).unwrap();
+        let mut factor = analysis.factorize(&a).unwrap();
+        factor.solve(&mut []).unwrap();
+        let error = factor.solve(&mut [1.0]).unwrap_err();
+        assert!(
+            error.to_string().contains("expected 0"),
+            "{precision:?}: {error}"
+        );
+        assert!(factor.solve_refined(&a, &mut [1.0]).is_err());
+    }
+}
+
+#[test]
+fn a_right_hand_side_that_is_not_finite_is_not_factorized_for() {
+    let a = model("p2d5_10");
+    let analysis = Analysis::new(a.pattern(), &options(Precision::Mixed)).unwrap();
+    let mut factor = analysis.factorize(&a).unwrap();
+    for bad in [f64::NAN, f64::INFINITY] {
+        let mut x = vec![1.0; 2 * a.n()];
+        x[3] = bad;
+        let report = factor.solve_refined(&a, &mut x).unwrap();
+        assert_ne!(report.outcome, Outcome::Double);
+        assert!(
+            report.refine.columns[0]
+                .componentwise_backward_error
+                .is_nan()
+        );
+        assert!(report.refine.columns[1].componentwise_backward_error < 1e-15);
+    }
+}
+
+#[test]
+fn the_error_of_zeros_is_known() {
+    let a = diagonal(&[100.0, 100.0]);
+    let analysis = Analysis::new(a.pattern(), &Options::default()).unwrap();
+    let mut factor = analysis.factorize(&a).unwrap();
+    let zeros = [0.0; 2];
+    let bound = factor.forward_error_bound(&a, &[100.0, 100.0], &zeros);
+    assert_eq!(bound.unwrap(), f64::INFINITY);
+    assert_eq!(factor.forward_error_bound(&a, &zeros, &zeros).unwrap(), 0.0);
+}
+
+#[test]
+fn numbers_out_of_the_range_of_single_precision_are_named() {
+    for scale in [1e-50, 1e45] {
+        let mut a = model("p2d5_10");
+        a.values_mut().iter_mut().for_each(|v| *v *= scale);
+        let analysis = Analysis::new(a.pattern(), &options(Precision::F32)).unwrap();
+        let error = analysis.factorize(&a).unwrap_err();
+        let cause = error.not_positive_definite().unwrap().cause;
+        assert!(
+            matches!(cause, Cause::OutOfRange { value, .. } if value.abs() >= scale),
+            "{error}"
+        );
+        // Mixed precision scales.
+        let analysis = Analysis::new(a.pattern(), &options(Precision::Mixed)).unwrap();
+        let mut x = vec![1.0; a.n()];
+        let report = analysis
+            .factorize(&a)
+            .unwrap()
+            .solve_refined(&a, &mut x)
+            .unwrap();
+        assert!(report.componentwise_backward_error() < 1e-15);
+    }
+}
+
+#[test]
+fn a_failure_is_the_same_error_at_first_and_later() {
+    let (good, bad) = (diagonal(&[1.0, 1.0]), diagonal(&[1.0, -1.0]));
+    for precision in ALL {
+        let analysis = Analysis::new(good.pattern(), &options(precision)).unwrap();
+        let mut factor = analysis.factorize(&good).unwrap();
+        for error in [
+            analysis.factorize(&bad).unwrap_err(),
+            factor.refactorize(&bad).unwrap_err(),
+        ] {
+            let is_factors = matches!(
+                error,
+                tamarack::Error::Factor(FactorError::NotPositiveDefinite(_))
+            );
+            assert!(is_factors, "{precision:?}: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn more_threads_than_there_can_be_are_as_many_as_there_can_be() {
+    let a = model("p2d5_10");
+    let mut options = Options::default();
+    options.threads = Some(usize::MAX);
+    let analysis = Analysis::new(a.pattern(), &options).unwrap();
+    analysis
+        .factorize(&a)
+        .unwrap()
+        .solve(&mut vec![1.0; a.n()])
+        .unwrap();
+}
+
+#[test]
+fn every_bit_of_a_saved_analysis_counts() {
+    let a = model("p2d5_6");
+    let options = Options::default();
+    let bytes = Analysis::new(a.pattern(), &options).unwrap().to_bytes();
+    assert!(Analysis::from_bytes(&bytes, a.pattern(), &options).is_ok());
+    for bit in 0..8 * bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        let error = Analysis::from_bytes(&damaged, a.pattern(), &options).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Input);
+    }
+    for end in 0..bytes.len() {
+        assert!(Analysis::from_bytes(&bytes[..end], a.pattern(), &options).is_err());
+    }
+}
