@@ -131,7 +131,9 @@ pub fn order_until(
         }
         Method::Amd(options) => {
             ws.quotient.load(pattern)?;
-            let mut elimination = Amd::new(ws, n as u32, options.aggressive).until(stop);
+            let mut elimination = Amd::new(ws, n as u32, options.aggressive)
+                .until(stop)
+                .within(options.most_reads);
             elimination.run(options.dense_limit(n), &mut ())?;
             finish(ws)?;
         }

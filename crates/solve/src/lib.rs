@@ -25,7 +25,7 @@ mod top;
 mod walk;
 mod workspace;
 
-pub use condition::{condition_estimate, forward_error_bound, log_determinant};
+pub use condition::{InverseOf, condition_estimate, forward_error_bound, log_determinant};
 pub use device::{Device, DeviceSolver};
 pub use error::SolveError;
 pub use host::{Host, HostSolver, Rounded};

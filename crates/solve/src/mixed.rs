@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tamarack_numeric::{Control, FactorError, FactorOptions, OnNotSpd};
 use tamarack_sparse::{Pattern, SymmetricCsc};
 
+use crate::condition::InverseOf;
 use crate::error::SolveError;
 use crate::inverse::Inverse;
 use crate::refine::{ColumnReport, RefineOptions, RefineReport, RefineWorkspace};
@@ -209,6 +210,14 @@ impl MixedFactor {
         match (&mut self.double, &mut self.single) {
             (Some(factor), _) | (None, Some(factor)) => work(factor),
             (None, None) => Err(SolveError::Stale),
+        }
+    }
+
+    /// What the factor in use is the inverse of.
+    pub fn inverse_of(&self) -> InverseOf {
+        match &self.double {
+            Some(factor) if factor.shift().is_none() => InverseOf::Matrix,
+            _ => InverseOf::Near,
         }
     }
 

@@ -6,7 +6,7 @@ use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, Team,
 use tamarack_ordering::{Method, Workspace, order};
 use tamarack_plan::{FactorPlan, Machine, PlanOptions};
 use tamarack_solve::{
-    Host, HostSolver, Inverse, MixedFactor, Outcome, RefineOptions, RefineWorkspace,
+    Host, HostSolver, Inverse, InverseOf, MixedFactor, Outcome, RefineOptions, RefineWorkspace,
     ResidualPrecision, SolveError, SolveWorkspace, Substitution, condition_estimate,
     forward_error_bound, log_determinant, refine, solve,
 };
@@ -291,7 +291,7 @@ fn the_condition_estimate_is_near_the_truth() {
         let b = right_side(n, 1);
         let mut x = b.clone();
         inverse.apply(&mut x, 1).unwrap();
-        let bound = forward_error_bound(&a, &mut inverse, &b, &x).unwrap();
+        let bound = forward_error_bound(&a, &mut inverse, InverseOf::Matrix, &b, &x).unwrap();
         let exact = dense_solve(n, &l, &b);
         let size = x.iter().fold(0.0f64, |m, v| m.max(v.abs()));
         let error = x

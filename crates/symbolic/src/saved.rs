@@ -139,7 +139,9 @@ impl SymbolicFactor {
     /// Rows increase, lie below the supernode, and the nearest ancestor that has columns owns the
     /// first; only sum fronts have none.
     fn check_rows(&self, owner: &[u32]) -> Result<(), SymbolicError> {
-        for s in 0..self.supernodes() {
+        // The nearest ancestor that has columns. Parents come later: theirs is known.
+        let mut nearest: Vec<Option<usize>> = vec![None; self.supernodes()];
+        for s in (0..self.supernodes()).rev() {
             let rows = self.rows(s);
             let sorted = rows.windows(2).all(|w| w[0] < w[1]);
             let inside = rows
@@ -150,12 +152,12 @@ impl SymbolicFactor {
             let parent = self.parent[s] as usize;
             let later = parent > s && parent < self.supernodes();
             ensure(later || self.parent[s] == NONE, "parent of a supernode")?;
-            let mut above = self.parent(s);
-            while let Some(sum) = above.filter(|&p| self.columns(p).is_empty()) {
-                above = self.parent(sum);
-            }
+            nearest[s] = match self.parent(s) {
+                Some(sum) if self.columns(sum).is_empty() => nearest[sum],
+                above => above,
+            };
             let owner = rows.first().map(|&r| owner[r as usize] as usize);
-            ensure(above == owner, "parent of a supernode")?;
+            ensure(nearest[s] == owner, "parent of a supernode")?;
         }
         Ok(())
     }

@@ -4,6 +4,8 @@
 //! cut a graph: the middle one is about as large as its separator, in a plane or in a solid. One or two searches,
 //! linear in the entries.
 
+use std::ops::Range;
+
 use tamarack_ordering::MergedGraph;
 use tamarack_plan::Machine;
 use tamarack_sparse::Pattern;
@@ -142,7 +144,7 @@ impl Shape {
         for start in 0..graph.n() as u32 {
             if !search.seen[start as usize] {
                 let level = search.middle_level(graph, start);
-                sum += self.plane_secs(level, machine);
+                sum += self.plane_secs(level.width, machine);
                 if level.width > widest.width {
                     widest = level;
                 }
@@ -150,22 +152,25 @@ impl Shape {
         }
         let dissection_secs = self.dissection_secs(machine);
         // From a far vertex: levels are narrower than from one in the middle.
-        let far = Search::new(graph.n()).middle_level(graph, widest.last);
-        sum += self.plane_secs(far, machine) - self.plane_secs(widest, machine);
-        if sum <= dissection_secs {
+        let mut search = Search::new(graph.n());
+        let far = search.middle_level(graph, widest.last);
+        let others = sum - self.plane_secs(widest.width, machine);
+        if others + self.plane_secs(far.width, machine) <= dissection_secs {
             return Look::Narrow;
         }
-        let is_solid = far.width as f64 > THICK * (far.reached as f64).sqrt();
-        let pays = SAVED * LEAST_OPERATIONS / OPERATIONS * sum > dissection_secs;
+        let connected = (search.connected_share(graph) * far.width as f64) as usize;
+        let is_solid = connected as f64 > THICK * (far.reached as f64).sqrt();
+        let least = SAVED * LEAST_OPERATIONS / OPERATIONS;
+        let pays = least * (others + self.plane_secs(connected, machine)) > dissection_secs;
         match far.count >= LEAST_LEVELS && (is_solid || pays) {
             true => Look::Thick,
             false => Look::Unclear,
         }
     }
 
-    /// Seconds of a factorization after minimum degree, were it a plane with this level in its middle.
-    fn plane_secs(&self, level: Level, machine: &Machine) -> f64 {
-        let unknowns = self.share * level.width as f64;
+    /// Seconds of a factorization after minimum degree, were it a plane with a level of so many vertices in its middle.
+    fn plane_secs(&self, width: usize, machine: &Machine) -> f64 {
+        let unknowns = self.share * width as f64;
         let flop_secs = machine.f64.per_flop_secs / machine.threads.max(1) as f64;
         OPERATIONS * unknowns.powi(3) * flop_secs
     }
@@ -223,17 +228,56 @@ impl Search {
             }
             self.ends.push(end);
         }
-        let half = self.queue.len() / 2;
-        let middle = self.ends.partition_point(|&end| end <= half);
-        let levels = middle.saturating_sub(AROUND)..self.ends.len().min(middle + AROUND + 1);
-        let begin = |level: usize| level.checked_sub(1).map_or(0, |l| self.ends[l]);
-        let widths = levels.map(|level| self.ends[level] - begin(level));
+        let widths = self
+            .middle()
+            .map(|level| self.ends[level] - self.begin(level));
         Level {
             width: widths.min().unwrap_or(0),
             count: self.ends.len(),
             reached: self.queue.len(),
             last: self.queue.last().copied().unwrap_or(start),
         }
+    }
+
+    /// The levels about the one in which half of the vertices are reached.
+    fn middle(&self) -> Range<usize> {
+        let half = self.queue.len() / 2;
+        let middle = self.ends.partition_point(|&end| end <= half);
+        middle.saturating_sub(AROUND)..self.ends.len().min(middle + AROUND + 1)
+    }
+
+    /// Where a level begins among the vertices.
+    fn begin(&self, level: usize) -> usize {
+        level.checked_sub(1).map_or(0, |before| self.ends[before])
+    }
+
+    /// The share of the vertices in the middle levels of the last search that the largest of their components has: all of them in a
+    /// plane or a solid. Where many arms leave a core, or rings have links across, a level is wide because it has many pieces,
+    /// and separators are small.
+    fn connected_share(mut self, graph: &MergedGraph) -> f64 {
+        let middle = self.middle();
+        let vertices = self.queue[self.begin(middle.start)..self.begin(middle.end)].to_vec();
+        for &v in &vertices {
+            self.seen[v as usize] = false;
+        }
+        let mut largest = 0u32;
+        for &start in &vertices {
+            let mut size = 0;
+            self.queue.clear();
+            if !std::mem::replace(&mut self.seen[start as usize], true) {
+                self.queue.push(start);
+            }
+            while let Some(v) = self.queue.pop() {
+                size += 1;
+                for &u in graph.neighbors(v) {
+                    if !std::mem::replace(&mut self.seen[u as usize], true) {
+                        self.queue.push(u);
+                    }
+                }
+            }
+            largest = largest.max(size);
+        }
+        f64::from(largest) / vertices.len().max(1) as f64
     }
 }
 
@@ -314,6 +358,35 @@ mod tests {
         // Too few levels, or too little to be gained.
         assert_eq!(look("el3d_10"), Look::Unclear);
         assert_eq!(look("p3d7_10"), Look::Narrow);
+    }
+
+    /// A ring of vertices, each joined to the next three, and every 37th to one far away.
+    fn ring_with_links(n: u32) -> Pattern {
+        let far = |i: u32| (i.wrapping_mul(2_654_435_761) >> 7) % n;
+        let mut lists = vec![Vec::new(); n as usize];
+        let mut join = |a: u32, b: u32| lists[a.min(b) as usize].push(a.max(b));
+        for i in 0..n {
+            join(i, i);
+            (1..=3).for_each(|step| join(i, (i + step) % n));
+            if i % 37 == 0 && far(i) != i {
+                join(i, far(i));
+            }
+        }
+        let mut ptr = vec![0u64];
+        for list in &mut lists {
+            list.sort_unstable();
+            list.dedup();
+            ptr.push(ptr[ptr.len() - 1] + list.len() as u64);
+        }
+        Pattern::lower(n as usize, &ptr, &lists.concat()).unwrap()
+    }
+
+    #[test]
+    fn a_wide_level_of_many_pieces_is_no_solid() {
+        let a = ring_with_links(60_000);
+        let graph = MergedGraph::new(&a).unwrap();
+        let shape = Shape::exactly(a.n(), &graph);
+        assert_eq!(shape.look(&graph, &Machine::default()), Look::Unclear);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Systems and calls that a careful caller may meet: fixed unknowns, numbers out of range, failures and what comes after them.
 
 use tamarack::{
-    Analysis, Cause, Duplicates, ErrorKind, FactorError, Options, Outcome, Precision, SymmetricCsc,
-    Triplets, models::Model,
+    Analysis, Cause, Duplicates, ErrorKind, FactorError, OnNotSpd, Options, Outcome, Precision,
+    SymmetricCsc, Triplets, models::Model,
 };
 
 const ALL: [Precision; 3] = [Precision::F64, Precision::F32, Precision::Mixed];
@@ -160,6 +160,52 @@ fn the_error_of_zeros_is_known() {
     let bound = factor.forward_error_bound(&a, &[100.0, 100.0], &zeros);
     assert_eq!(bound.unwrap(), f64::INFINITY);
     assert_eq!(factor.forward_error_bound(&a, &zeros, &zeros).unwrap(), 0.0);
+}
+
+/// The Hilbert matrix, whose condition number is 3.5e13 for order 10.
+fn hilbert(n: u32) -> SymmetricCsc<f64> {
+    let mut triplets = Triplets::new(n as usize).unwrap();
+    for i in 0..n {
+        for j in 0..=i {
+            triplets.push(i, j, 1.0 / f64::from(i + j + 1)).unwrap();
+        }
+    }
+    triplets.into_symmetric(Duplicates::Sum).unwrap()
+}
+
+#[test]
+fn bounds_hold_for_factors_of_a_matrix_nearby() {
+    // Answers as they come from the factor, without refinement; the truth is all ones.
+    for (a, is_bounded) in [
+        (model("p3d7_6"), true),
+        (model("circuit_2000"), false),
+        (hilbert(4), true),
+        (hilbert(10), false),
+    ] {
+        let n = a.n();
+        let mut b = vec![0.0; n];
+        a.matvec(&vec![1.0; n], &mut b);
+        for precision in ALL {
+            let mut options = options(precision);
+            options.on_not_spd = OnNotSpd::Shift;
+            let analysis = Analysis::new(a.pattern(), &options).unwrap();
+            let mut factor = analysis.factorize(&a).unwrap();
+            let mut x = b.clone();
+            factor.solve(&mut x).unwrap();
+            let largest = |v: &mut dyn Iterator<Item = f64>| v.fold(0.0, f64::max);
+            let off = largest(&mut x.iter().map(|x| (x - 1.0).abs()));
+            let error = off / largest(&mut x.iter().map(|x| x.abs()));
+            let bound = factor.forward_error_bound(&a, &b, &x).unwrap();
+            assert!(
+                error <= bound,
+                "{precision:?}, order {n}: {error:e} above {bound:e}"
+            );
+            assert!(
+                !is_bounded || bound.is_finite(),
+                "{precision:?}, order {n}: {bound}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -230,7 +230,13 @@ fn measure(
         let n = a.n().max(1);
         let mut worst = 0.0f64;
         for (b, x) in b.values.chunks(n).zip(x.chunks(n)) {
-            worst = worst.max(factor.forward_error_bound(a, b, x)?);
+            let one = factor.forward_error_bound(a, b, x)?;
+            if !(one <= worst) {
+                worst = one; // a bound that is NaN stays
+            }
+            if worst.is_nan() {
+                break;
+            }
         }
         bound = Some(worst);
     }
@@ -320,10 +326,16 @@ impl Report {
             );
         }
         if let (Some(condition), Some(bound)) = (a.condition, a.forward_error_bound) {
-            text += &row(
-                "condition",
-                &format!("{condition:.1e}; forward error at most {bound:.1e}"),
-            );
+            let of = if f.shift.is_some() {
+                " (A times the inverse of A + shift I)"
+            } else {
+                ""
+            };
+            let bound = match bound.is_finite() {
+                true => format!("forward error at most {bound:.1e}"),
+                false => "no bound of the forward error".to_owned(),
+            };
+            text += &row("condition", &format!("{condition:.1e}{of}; {bound}"));
         }
         let verdict = if a.solved {
             "solved to tolerance"

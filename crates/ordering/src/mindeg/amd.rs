@@ -21,10 +21,14 @@ use crate::workspace::Workspace;
 #[non_exhaustive]
 pub struct AmdOptions {
     /// A variable with more than `max(16, dense · √n)` neighbors is set aside and eliminated last;
-    /// negative: none is.
+    /// negative: none is. None is either where there are more such variables than that: then they are no exception.
     pub dense: f64,
     /// Whether an element inside the new one is absorbed by it even where no entry joins them.
     pub aggressive: bool,
+    /// The order is given up, with [`OrderingError::Stopped`], once so many entries of lists were read for each variable and
+    /// entry of the graph; `None`: never. Where many variables of few neighbors share some of very many, as points share
+    /// cameras, each pivot has the long lists read, and that takes time by the square of their length.
+    pub most_reads: Option<u32>,
 }
 
 impl Default for AmdOptions {
@@ -32,6 +36,7 @@ impl Default for AmdOptions {
         Self {
             dense: 10.0,
             aggressive: true,
+            most_reads: None,
         }
     }
 }
@@ -59,6 +64,8 @@ pub(crate) struct Amd<'a> {
     pub(crate) largest: u32,
     /// True where the order is wanted no more.
     stop: Option<&'a AtomicBool>,
+    /// Entries of lists that are read at most.
+    most_work: u64,
 }
 
 impl<'a> Amd<'a> {
@@ -72,7 +79,15 @@ impl<'a> Amd<'a> {
             halo,
             largest: 0,
             stop: None,
+            most_work: u64::MAX,
         }
+    }
+
+    /// The same, given up with an error where lists are read more than `most_reads` times; as [`AmdOptions::most_reads`].
+    pub(crate) fn within(self, most_reads: Option<u32>) -> Self {
+        let size = (self.q.free + self.q.n()) as u64;
+        let most_work = most_reads.map_or(u64::MAX, |most| size.saturating_mul(most.into()));
+        Self { most_work, ..self }
     }
 
     /// The same, given up with an error where `stop` becomes true.
@@ -92,6 +107,11 @@ impl<'a> Amd<'a> {
         let n = self.q.n();
         self.lists.reset(n, self.q.total)?;
         self.table.reset(n)?;
+        let above = self.q.nodes.iter().filter(|node| node.degree > dense_limit);
+        let dense_limit = match above.count() > dense_limit as usize {
+            true => NONE,
+            false => dense_limit,
+        };
         for i in 0..self.halo {
             let degree = self.q.nodes[i as usize].degree;
             if degree == 0 {
@@ -103,7 +123,8 @@ impl<'a> Amd<'a> {
             }
         }
         while let Some(me) = self.lists.pop_at_most(NONE) {
-            if self.stop.is_some_and(|stop| stop.load(Relaxed)) {
+            let is_stopped = self.stop.is_some_and(|stop| stop.load(Relaxed));
+            if is_stopped || self.q.work > self.most_work {
                 return Err(OrderingError::Stopped);
             }
             observer.pivot(self.q, self.lists, me);

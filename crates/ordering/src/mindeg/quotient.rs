@@ -65,6 +65,8 @@ pub(crate) struct QuotientGraph {
     pub(crate) eliminated: u32,
     /// Elements in the order in which they were made.
     pub(crate) pivots: Vec<u32>,
+    /// Entries of variables' lists that were read, each as often as it was.
+    pub(crate) work: u64,
 }
 
 /// The list of the element being formed: `store[start..end]`.
@@ -99,6 +101,7 @@ impl QuotientGraph {
         self.stamp = 2;
         self.total = n as u32;
         self.eliminated = 0;
+        self.work = 0;
         Ok(())
     }
 
@@ -298,6 +301,7 @@ impl QuotientGraph {
     ) -> u32 {
         let (nodes, store) = (&mut self.nodes[..], &mut self.store[..]);
         let node = nodes[i as usize];
+        self.work += u64::from(node.len);
         let start = node.start as usize;
         let variables = start + node.elements as usize;
         let (mut to, mut outside, mut hash) = (start, 0, 0u32);

@@ -37,11 +37,15 @@ impl Compressed {
     }
 }
 
-/// Merges twins; leaves out vertices with more than `dense_limit` neighbors by weight. `weights` has
-/// one entry for each vertex. Vertices keep the order of their first members.
+/// Merges twins; leaves out vertices with more than `dense_limit` neighbors by weight, unless they weigh more than that together:
+/// then they are no exception. `weights` has one entry for each vertex. Vertices keep the order of their first members.
 pub(crate) fn compress(graph: Graph, weights: Vec<u32>, dense_limit: u64) -> Compressed {
     let n = graph.n();
-    let (class, count, dense) = classes(&graph, &weights, dense_limit);
+    let (mut class, mut count, mut dense) = classes(&graph, &weights, dense_limit);
+    let weight: u64 = dense.iter().map(|&v| u64::from(weights[v as usize])).sum();
+    if weight > dense_limit {
+        (class, count, dense) = classes(&graph, &weights, u64::MAX);
+    }
     if count == n {
         return Compressed {
             graph: Weighted::new(graph, weights),
@@ -80,7 +84,7 @@ fn classes(graph: &Graph, weights: &[u32], dense_limit: u64) -> (Vec<u32>, usize
     let is_dense = |v: u32| {
         let neighbors = graph.neighbors(v).iter();
         let degree: u64 = neighbors.map(|&u| u64::from(weights[u as usize])).sum();
-        degree + u64::from(weights[v as usize]) > dense_limit + 1
+        degree + u64::from(weights[v as usize]) > dense_limit.saturating_add(1)
     };
     let heaviest = weights.iter().copied().max().unwrap_or(1);
     let mut class: Vec<u32> = vertices()

@@ -30,14 +30,25 @@ impl LeafSpace {
         piece: &mut [u32],
         stop: &AtomicBool,
     ) -> Result<(), OrderingError> {
+        self.order_within(graph, piece, stop, None)
+    }
+
+    /// The same with at most so many reads of lists, as [`AmdOptions::most_reads`](crate::AmdOptions::most_reads).
+    pub(crate) fn order_within(
+        &mut self,
+        graph: &Weighted,
+        piece: &mut [u32],
+        stop: &AtomicBool,
+        most_reads: Option<u32>,
+    ) -> Result<(), OrderingError> {
         self.vertices.clear();
         self.local.clear(piece.len(), graph.n());
         for &v in piece.iter() {
             self.local.find(v, &mut self.vertices);
         }
         self.load(graph, piece)?;
-        let elimination = Amd::new(&mut self.ws, piece.len() as u32, true);
-        elimination.until(stop).run(NONE, &mut ())?;
+        let elimination = Amd::new(&mut self.ws, piece.len() as u32, true).until(stop);
+        elimination.within(most_reads).run(NONE, &mut ())?;
         self.order.clear();
         self.order.resize(self.vertices.len(), 0);
         self.ws

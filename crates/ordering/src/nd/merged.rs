@@ -8,8 +8,9 @@ use crate::error::OrderingError;
 use crate::graph::{Graph, Lower};
 use crate::mindeg::AmdOptions;
 use crate::nd::compress::{Compressed, compress};
+use crate::nd::leaf::LeafSpace;
 use crate::nd::planes::Points;
-use crate::nd::{By, Dissection, NdOptions};
+use crate::nd::{By, Dissection, NdOptions, check_order};
 
 /// The adjacency graph of a symmetric matrix in which unknowns with the same neighbors, themselves included, are one vertex
 /// (Ashcraft 1995), and unknowns with very many neighbors are left out.
@@ -91,17 +92,23 @@ impl MergedGraph {
         Permutation::from_elimination_order(&order).map_err(|_| OrderingError::Internal)
     }
 
-    /// The order by approximate minimum degree, unless `stop` becomes true.
+    /// The order by approximate minimum degree, unless `stop` becomes true or lists are read more than `most_reads` times, as
+    /// [`AmdOptions::most_reads`].
     ///
     /// # Errors
     /// As [`dissect`](Self::dissect).
-    pub fn minimum_degree(&self, stop: &AtomicBool) -> Result<Permutation, OrderingError> {
-        // a dissection that takes the whole for one leaf
-        let options = NdOptions {
-            leaf: usize::MAX,
-            ..NdOptions::default()
-        };
-        self.dissect(&options, stop)
+    pub fn minimum_degree(
+        &self,
+        most_reads: Option<u32>,
+        stop: &AtomicBool,
+    ) -> Result<Permutation, OrderingError> {
+        let graph = &self.compressed.graph;
+        check_order(graph)?;
+        let mut list: Vec<u32> = (0..self.n() as u32).collect();
+        LeafSpace::default().order_within(graph, &mut list, stop, most_reads)?;
+        let mut order = Vec::new();
+        self.expand(list, &mut order);
+        Permutation::from_elimination_order(&order).map_err(|_| OrderingError::Internal)
     }
 
     /// Writes an elimination order of the unknowns to `order`.

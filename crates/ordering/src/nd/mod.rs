@@ -131,6 +131,15 @@ struct Space {
     sides: Vec<u8>,
 }
 
+/// An error for more unknowns than minimum degree can count: vertices weigh as many as they stand for.
+fn check_order(graph: &Weighted) -> Result<(), OrderingError> {
+    let (n, limit) = (graph.total, crate::mindeg::MAX_ORDER as u64);
+    match n > limit {
+        true => Err(OrderingError::TooLarge { n, limit }),
+        false => Ok(()),
+    }
+}
+
 struct Dissection<'a> {
     graph: &'a Weighted,
     options: &'a NdOptions,
@@ -150,10 +159,7 @@ impl<'a> Dissection<'a> {
         options: &'a NdOptions,
         stop: &'a AtomicBool,
     ) -> Result<Self, OrderingError> {
-        let (n, limit) = (graph.n() as u64, crate::mindeg::MAX_ORDER as u64);
-        if n > limit {
-            return Err(OrderingError::TooLarge { n, limit });
-        }
+        check_order(graph)?;
         let dissection = Self {
             graph,
             options,

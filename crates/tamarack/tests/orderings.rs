@@ -1,0 +1,66 @@
+//! Patterns on which an ordering rule that is right elsewhere would cost a multiple.
+
+use std::sync::Arc;
+
+use tamarack::{Analysis, Duplicates, Method, Options, Ordering, Pattern, Triplets};
+
+/// A pattern with these entries below the diagonal.
+fn pattern(n: u32, entries: impl Iterator<Item = (u32, u32)>) -> Arc<Pattern> {
+    let mut triplets = Triplets::new(n as usize).unwrap();
+    (0..n).for_each(|i| triplets.push(i, i, 1.0).unwrap());
+    entries.for_each(|(i, j)| triplets.push(i.max(j), i.min(j), 1.0).unwrap());
+    let a = triplets.into_symmetric(Duplicates::Sum).unwrap();
+    a.pattern().clone()
+}
+
+fn flops(pattern: &Arc<Pattern>, ordering: Ordering) -> f64 {
+    let mut options = Options::default();
+    options.ordering = ordering;
+    options.threads = Some(2);
+    let analysis = Analysis::new(pattern, &options).unwrap();
+    analysis.symbolic().stats().flops as f64
+}
+
+#[test]
+fn rows_that_are_all_dense_are_ordered_like_any_others() {
+    // Every row has more entries than ten times the root of the order.
+    let (n, width) = (1500, 220u32);
+    let band = |place: fn(u32) -> u32| {
+        let pairs = (0..n).flat_map(|i: u32| (i.saturating_sub(width)..i).map(move |j| (i, j)));
+        pattern(n, pairs.map(|(i, j)| (place(i), place(j))))
+    };
+    let best = flops(&band(|i| i), Method::Natural.into());
+    let shuffled = band(|i| (i * 1009) % 1500);
+    for method in [
+        Method::Amd(Default::default()),
+        Method::NestedDissection(Default::default()),
+    ] {
+        let found = flops(&shuffled, method.clone().into());
+        assert!(
+            found < 2.5 * best,
+            "{}: {found:e}, not {best:e}",
+            method.name()
+        );
+    }
+    assert!(flops(&shuffled, Ordering::Auto) < 1.5 * best);
+}
+
+#[test]
+fn minimum_degree_is_given_up_where_long_lists_are_read_for_every_pivot() {
+    // Points that see five of a hundred cameras each, the cameras below the number of neighbors from which rows are dense.
+    let (points, cameras) = (20_000, 100);
+    let seen =
+        |p: u32| (0..5).map(move |k| (p * (2 * k + 3) + p / 100 * (k + 1) + 17 * k) % cameras);
+    let a = pattern(
+        points + cameras,
+        (0..points).flat_map(|p| seen(p).map(move |c| (points + c, p))),
+    );
+    let analysis = Analysis::new(&a, &Options::default()).unwrap();
+    assert_eq!(analysis.ordering(), "nd");
+    // Asked for by name it is done, and no better.
+    let (found, by_degree) = (
+        analysis.symbolic().stats().flops as f64,
+        flops(&a, Method::Amd(Default::default()).into()),
+    );
+    assert!(found < 1.3 * by_degree, "{found:e}, {by_degree:e}");
+}
