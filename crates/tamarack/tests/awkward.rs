@@ -1,9 +1,28 @@
 //! Systems and calls that a careful caller may meet: fixed unknowns, numbers out of range, failures and what comes after them.
 
 use tamarack::{
-    Analysis, Cause, Duplicates, ErrorKind, FactorError, OnNotSpd, Options, Outcome, Precision,
-    SymmetricCsc, Triplets, models::Model,
+    Analysis, Cause, Device, Duplicates, ErrorKind, FactorError, OnNotSpd, Options, Outcome,
+    Precision, SymmetricCsc, Triplets, models::Model,
 };
+
+/// The host, and a GPU where there is one.
+fn devices() -> Vec<Device> {
+    let gpu = tamarack_gpu::testing::gpu().map(|_| Device::Gpu(0));
+    std::iter::once(Device::Cpu).chain(gpu).collect()
+}
+
+/// All precisions on all devices.
+fn everywhere() -> Vec<Options> {
+    let on = |device: Device| {
+        ALL.map(|precision| {
+            let mut options = options(precision);
+            options.device = device;
+            options.gpu.cache = Some(std::env::temp_dir().join("tamarack-gpu-tests"));
+            options
+        })
+    };
+    devices().into_iter().flat_map(on).collect()
+}
 
 const ALL: [Precision; 3] = [Precision::F64, Precision::F32, Precision::Mixed];
 
@@ -55,8 +74,9 @@ fn fixed_unknowns_have_no_error() {
     let b: Vec<f64> = (0..a.n())
         .map(|i| if fixed(i) { 0.0 } else { 1.0 + (i % 7) as f64 })
         .collect();
-    for precision in ALL {
-        let analysis = Analysis::new(a.pattern(), &options(precision)).unwrap();
+    for options in everywhere() {
+        let precision = options.precision;
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
         let mut factor = analysis.factorize(&a).unwrap();
         let mut x = b.clone();
         let report = factor.solve_refined(&a, &mut x).unwrap();
@@ -75,8 +95,9 @@ fn a_row_too_small_for_single_precision_does_not_end_refinement() {
     // The solution falls by a factor of 3.7 a row: from row 70 on it is below what single precision has.
     let n = 400;
     let a = tridiagonal(&vec![4.0; n], -1.0);
-    for precision in ALL {
-        let analysis = Analysis::new(a.pattern(), &options(precision)).unwrap();
+    for options in everywhere() {
+        let precision = options.precision;
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
         let mut factor = analysis.factorize(&a).unwrap();
         let mut x = vec![0.0; n];
         x[0] = 1.0;
@@ -97,8 +118,9 @@ fn a_row_too_small_for_single_precision_does_not_end_refinement() {
 #[test]
 fn a_solve_that_fails_leaves_the_right_hand_side() {
     let (good, bad) = (diagonal(&[100.0, 100.0]), diagonal(&[100.0, -1.0]));
-    for precision in ALL {
-        let analysis = Analysis::new(good.pattern(), &options(precision)).unwrap();
+    for options in everywhere() {
+        let precision = options.precision;
+        let analysis = Analysis::new(good.pattern(), &options).unwrap();
         let mut factor = analysis.factorize(&good).unwrap();
         let refused = factor.refactorize(&bad).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::NotPositiveDefinite);
@@ -119,8 +141,9 @@ fn a_solve_that_fails_leaves_the_right_hand_side() {
 #[test]
 fn nothing_has_no_right_hand_sides() {
     let a = diagonal(&[]);
-    for precision in ALL {
-        let analysis = Analysis::new(a.pattern(), &options(precision)).unwrap();
+    for options in everywhere() {
+        let precision = options.precision;
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
         let mut factor = analysis.factorize(&a).unwrap();
         factor.solve(&mut []).unwrap();
         let error = factor.solve(&mut [1.0]).unwrap_err();
@@ -135,9 +158,11 @@ fn nothing_has_no_right_hand_sides() {
 #[test]
 fn a_right_hand_side_that_is_not_finite_is_not_factorized_for() {
     let a = model("p2d5_10");
-    let analysis = Analysis::new(a.pattern(), &options(Precision::Mixed)).unwrap();
-    let mut factor = analysis.factorize(&a).unwrap();
-    for bad in [f64::NAN, f64::INFINITY] {
+    let mixed = |options: &Options| options.precision == Precision::Mixed;
+    let all = everywhere().into_iter().filter(mixed);
+    for (options, bad) in all.flat_map(|o| [(o.clone(), f64::NAN), (o, f64::INFINITY)]) {
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let mut factor = analysis.factorize(&a).unwrap();
         let mut x = vec![1.0; 2 * a.n()];
         x[3] = bad;
         let report = factor.solve_refined(&a, &mut x).unwrap();
@@ -185,8 +210,8 @@ fn bounds_hold_for_factors_of_a_matrix_nearby() {
         let n = a.n();
         let mut b = vec![0.0; n];
         a.matvec(&vec![1.0; n], &mut b);
-        for precision in ALL {
-            let mut options = options(precision);
+        for mut options in everywhere() {
+            let precision = options.precision;
             options.on_not_spd = OnNotSpd::Shift;
             let analysis = Analysis::new(a.pattern(), &options).unwrap();
             let mut factor = analysis.factorize(&a).unwrap();
@@ -210,10 +235,15 @@ fn bounds_hold_for_factors_of_a_matrix_nearby() {
 
 #[test]
 fn numbers_out_of_the_range_of_single_precision_are_named() {
-    for scale in [1e-50, 1e45] {
+    let cases = devices()
+        .into_iter()
+        .flat_map(|device| [(device, 1e-50), (device, 1e45)]);
+    for (device, scale) in cases {
         let mut a = model("p2d5_10");
         a.values_mut().iter_mut().for_each(|v| *v *= scale);
-        let analysis = Analysis::new(a.pattern(), &options(Precision::F32)).unwrap();
+        let mut single = options(Precision::F32);
+        single.device = device;
+        let analysis = Analysis::new(a.pattern(), &single).unwrap();
         let error = analysis.factorize(&a).unwrap_err();
         let cause = error.not_positive_definite().unwrap().cause;
         assert!(
@@ -235,8 +265,9 @@ fn numbers_out_of_the_range_of_single_precision_are_named() {
 #[test]
 fn a_failure_is_the_same_error_at_first_and_later() {
     let (good, bad) = (diagonal(&[1.0, 1.0]), diagonal(&[1.0, -1.0]));
-    for precision in ALL {
-        let analysis = Analysis::new(good.pattern(), &options(precision)).unwrap();
+    for options in everywhere() {
+        let precision = options.precision;
+        let analysis = Analysis::new(good.pattern(), &options).unwrap();
         let mut factor = analysis.factorize(&good).unwrap();
         for error in [
             analysis.factorize(&bad).unwrap_err(),
