@@ -16,9 +16,9 @@ pub struct Progress {
 /// How a caller watches and stops a factorization. The default does neither.
 #[derive(Clone, Copy, Default)]
 pub struct Control<'a> {
-    /// Called from any thread, about 200 times in all, with growing numbers.
+    /// On the host called from any thread, about 200 times in all, with growing numbers; by a GPU once, when all is done.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
-    /// Set to true by anyone to stop the work, within 100 ms.
+    /// Set to true by anyone to stop the work, on the host within 100 ms; a factorization that a GPU has begun runs to its end.
     pub cancel: Option<&'a AtomicBool>,
 }
 

@@ -138,7 +138,7 @@ impl<T: Value> Execution<'_, T> {
     /// found has the smallest position there is, whatever the number of threads.
     ///
     /// # Safety
-    /// Panels and work area have the plan's size and belong to this run alone.
+    /// The arena has the plan's size and belongs to this run alone.
     pub unsafe fn run(self, team: &Team) -> Outcome {
         let failure = FirstFailure::new();
         let plan = self.memory.plan;

@@ -1,4 +1,4 @@
-//! A front while it is worked on: its panel in the factor and its update matrix in the work area.
+//! A front while it is worked on: its panel and its update matrix, both in one arena.
 
 use tamarack_dense::{BlockColumns, FrontMut, PanelLayout};
 use tamarack_plan::{FactorPlan, UpdatePlace};

@@ -1,4 +1,4 @@
-//! Multifrontal numeric Cholesky factorization on the host (Duff and Reid 1983; Liu 1992).
+//! Multifrontal numeric Cholesky factorization on the host and on a GPU (Duff and Reid 1983; Liu 1992).
 //!
 //! A front is assembled from the entries of A and the update matrices of its children, its pivots
 //! are eliminated, its panel stays in the factor, its update matrix goes to the parent. Siblings
@@ -6,7 +6,8 @@
 //! same bits whatever the number of threads.
 //!
 //! All memory is sized by the [`FactorPlan`](tamarack_plan::FactorPlan) and taken once;
-//! [`NumericFactor::refactorize`] allocates nothing.
+//! [`NumericFactor::refactorize`] allocates nothing. On a GPU a [`DeviceFactor`] works the tree off in the stages of its
+//! [`DevicePlan`].
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod assemble;

@@ -1,19 +1,9 @@
 //! Operations and bytes of one front, and the seconds they will take.
 
+use tamarack_symbolic::front_flops;
+
 use crate::machine::{FrontRates, Machine};
 use crate::plan::Precision;
-
-/// Operations to eliminate `npiv` pivots of a front with `nupd` rows below them: Σ over its columns
-/// of (entries of the column)², the count that CHOLMOD prints.
-pub fn front_flops(npiv: usize, nupd: usize) -> u128 {
-    // 1² + … + m², in 64 bits where they suffice: small fronts are many.
-    if npiv + nupd < 1 << 20 {
-        let squares = |m: u64| m * (m + 1) * (2 * m + 1) / 6;
-        return u128::from(squares((npiv + nupd) as u64) - squares(nupd as u64));
-    }
-    let squares = |m: u128| m * (m + 1) * (2 * m + 1) / 6;
-    squares((npiv + nupd) as u128) - squares(nupd as u128)
-}
 
 /// Numbers moved to assemble a front's update matrix and to add it to the parent: written, read
 /// and written again there, and read once as the source. Times the size of a number, in bytes.

@@ -3,7 +3,8 @@
 //! From a [`SymbolicFactor`](tamarack_symbolic::SymbolicFactor), a [`Machine`] and [`PlanOptions`]
 //! comes a [`FactorPlan`]: bytes, flops and predicted seconds, the subtrees that threads take as
 //! whole tasks, and the place of every panel and update matrix. Nothing numerical, no device and no
-//! file is seen here, and the same input gives the same plan.
+//! file is seen here, and of the machine only the instruction set that the kernels' workspace is sized for: on one
+//! processor the same input gives the same plan.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod cost;
@@ -17,10 +18,11 @@ mod report;
 mod room;
 mod staged;
 
-pub use cost::{front_assembly_bytes, front_flops, predicted_secs};
+pub use cost::{front_assembly_bytes, predicted_secs};
 pub use error::PlanError;
 pub use machine::{FrontRates, Machine};
 pub use memory::MemoryUse;
 pub use plan::{FactorPlan, PlanOptions, Precision, Subtree, UpdatePlace};
 pub use report::Bytes;
 pub use staged::{FrontSizes, StagedPlan};
+pub use tamarack_symbolic::front_flops;

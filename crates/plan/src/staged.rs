@@ -14,9 +14,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tamarack_symbolic::SymbolicFactor;
+use tamarack_symbolic::{SymbolicFactor, front_flops};
 
-use crate::cost::front_flops;
 use crate::error::PlanError;
 use crate::room::Room;
 

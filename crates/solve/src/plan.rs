@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use tamarack_symbolic::SymbolicFactor;
 
-/// Subtrees are cut until each holds at most this share of the factor.
+/// A subtree holds at most one in so many of the factor's entries.
 const SHARE: u64 = 48;
 
 /// Factors with fewer entries are walked as one: their solve takes less than waking a thread.

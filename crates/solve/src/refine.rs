@@ -71,12 +71,40 @@ impl ColumnReport {
         }
     }
 
-    pub(crate) fn errors(&self) -> Errors {
-        Errors {
+    /// What comes of an answer with these errors after so many steps, the best one so far being that of this report; it is now, if
+    /// it is better.
+    pub(crate) fn judge(
+        &mut self,
+        step: usize,
+        now: Errors,
+        goal: f64,
+        options: &RefineOptions,
+    ) -> Verdict {
+        let before = Errors {
             normwise: self.normwise_backward_error,
             componentwise: self.componentwise_backward_error,
+        };
+        if step > 0 && !now.improve(&before) {
+            return Verdict::Worse;
+        }
+        *self = Self::new(step, now);
+        let is_slow = step > 0 && !now.halve(&before);
+        if now.componentwise > goal && !is_slow && step < options.max_steps {
+            Verdict::GoOn
+        } else {
+            Verdict::Done
         }
     }
+}
+
+/// What comes of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The one before is to be taken back.
+    Worse,
+    /// Another step may pay.
+    GoOn,
+    Done,
 }
 
 /// Accuracy of the answers to all right-hand sides.
@@ -191,18 +219,17 @@ fn refine_measured(
             let range = c * n..(c + 1) * n;
             let (xc, bc) = (&mut x[range.clone()], &b[range]);
             let errors = matrix.errors(residual, xc, bc, options.residual);
-            let before = columns[c].errors();
-            if step > 0 && !errors.improve(&before) {
-                let taken_back = &correction[k * n..(k + 1) * n];
-                xc.iter_mut().zip(taken_back).for_each(|(x, d)| *x = *d);
-                continue;
-            }
-            columns[c] = ColumnReport::new(step, errors);
-            let slow = step > 0 && !errors.halve(&before);
-            if errors.componentwise > goal && !slow && step < options.max_steps {
-                residual.copy_to(&mut correction[kept * n..(kept + 1) * n]);
-                active[kept] = c;
-                kept += 1;
+            match columns[c].judge(step, errors, goal, options) {
+                Verdict::Worse => {
+                    let taken_back = &correction[k * n..(k + 1) * n];
+                    xc.iter_mut().zip(taken_back).for_each(|(x, d)| *x = *d);
+                }
+                Verdict::GoOn => {
+                    residual.copy_to(&mut correction[kept * n..(kept + 1) * n]);
+                    active[kept] = c;
+                    kept += 1;
+                }
+                Verdict::Done => {}
             }
         }
         active.truncate(kept);

@@ -13,7 +13,7 @@ impl SymbolicFactor {
 
     /// Operations of eliminating the pivots of `s`: Σ over its columns of (stored entries)².
     pub fn front_flops(&self, s: usize) -> u128 {
-        front_flops(self.npiv(s) as u32, self.nupd(s) as u32)
+        front_flops(self.npiv(s), self.nupd(s))
     }
 
     /// [`front_flops`](Self::front_flops) summed over the subtree of each supernode; length `supernodes`.

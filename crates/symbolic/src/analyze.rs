@@ -217,19 +217,19 @@ pub(crate) fn stored(super_ptr: &[u32], row_ptr: &[u64]) -> Stats {
     for (c, r) in super_ptr.windows(2).zip(row_ptr.windows(2)) {
         let (npiv, nupd) = (c[1] - c[0], (r[1] - r[0]) as u32);
         stats.nnz_l_stored += trapezoid(npiv, nupd);
-        stats.flops_stored += front_flops(npiv, nupd);
+        stats.flops_stored += front_flops(npiv as usize, nupd as usize);
     }
     stats
 }
 
-/// Sum of the squares of `nupd + 1 ..= nupd + npiv`.
-pub(crate) fn front_flops(npiv: u32, nupd: u32) -> u128 {
-    let (last, before) = (u64::from(npiv) + u64::from(nupd), u64::from(nupd));
-    // In 64 bits where they suffice: small fronts are many.
-    if last < 1 << 20 {
-        let pyramid = |m: u64| m * (m + 1) * (2 * m + 1) / 6;
-        return u128::from(pyramid(last) - pyramid(before));
+/// Operations to eliminate `npiv` pivots of a front with `nupd` rows below them: Σ over its columns
+/// of (entries of the column)², the count that CHOLMOD prints.
+pub fn front_flops(npiv: usize, nupd: usize) -> u128 {
+    // 1² + … + m², in 64 bits where they suffice: small fronts are many.
+    if npiv + nupd < 1 << 20 {
+        let squares = |m: u64| m * (m + 1) * (2 * m + 1) / 6;
+        return u128::from(squares((npiv + nupd) as u64) - squares(nupd as u64));
     }
-    let pyramid = |m: u128| m * (m + 1) * (2 * m + 1) / 6;
-    pyramid(u128::from(last)) - pyramid(u128::from(before))
+    let squares = |m: u128| m * (m + 1) * (2 * m + 1) / 6;
+    squares((npiv + nupd) as u128) - squares(nupd as u128)
 }

@@ -39,7 +39,7 @@ mod tests;
 mod threads;
 mod walk;
 
-pub use analyze::SymbolicDraft;
+pub use analyze::{SymbolicDraft, front_flops};
 pub use entries::{Block, NodeEntries};
 pub use error::SymbolicError;
 pub use factor::{Stats, SymbolicFactor};

@@ -110,7 +110,10 @@ impl SuperForest {
                 .iter()
                 .zip(&self.nupd[supernodes]);
             sizes.fold((0, 0), |(entries, flops), (&npiv, &nupd)| {
-                let more = (trapezoid(npiv, nupd), front_flops(npiv, nupd));
+                let more = (
+                    trapezoid(npiv, nupd),
+                    front_flops(npiv as usize, nupd as usize),
+                );
                 (entries + more.0, flops + more.1)
             })
         });

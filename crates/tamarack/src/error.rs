@@ -72,7 +72,7 @@ impl From<SolveError> for Error {
     }
 }
 
-/// What sort of thing went wrong; the CLI's exit codes are these.
+/// What sort of thing went wrong; the CLI's exit codes follow from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -255,7 +255,7 @@ impl Factor {
         }
     }
 
-    /// Natural logarithm of the determinant of A.
+    /// Natural logarithm of the determinant of A, or of `A + σI` where that was factorized.
     ///
     /// # Errors
     /// The factor is stale.

@@ -118,7 +118,7 @@ pub enum Ordering {
     #[default]
     Auto,
     /// The fewest predicted seconds of what is found in about so much time: approximate minimum
-    /// degree, then nested dissections from one seed after the other, at least one of each. How many there
+    /// degree, unless it takes far too long, then nested dissections from one seed after the other, at least one. How many there
     /// are depends on the clock; keep the permutation, or the analysis, where that matters.
     Best(Duration),
     /// A method by name and options.

@@ -27,8 +27,8 @@ const SAMPLE: usize = 4096;
 /// Entries from which it is worth looking, and merging twins first.
 const MANY: f64 = 200_000.0;
 
-/// Seconds that a dissection saves for each predicted second after minimum degree: measured first factorizations, analyses and solves take up to
-/// three times what is predicted of the factorization's operations.
+/// Seconds that a dissection is worth for each predicted second of the factorization after minimum degree: solves and the rest of the analysis become
+/// cheaper with it, and first factorizations take up to three times what is predicted.
 const SAVED: f64 = 1.4;
 
 /// Operations after minimum degree over the cube of the middle level, on planes: 8 to 21.

@@ -2,9 +2,9 @@
 //!
 //! George 1973; multilevel as Hendrickson and Rothberg 1998 and Karypis and Kumar 1998. Twins are
 //! merged (`compress`), vertices with very many neighbors set aside. A large graph is coarsened
-//! once for many separators (`tree`), grids and planes being cut by finished ones first (`large`, `restrict`); its pieces, in cache, are bisected one by one (`bisect`). Both
-//! halves are ordered before their separator; pieces of a hundred unknowns go to constrained AMD
-//! (`leaf`). Time `O(nnz(A))` for the upper levels together and for each of the lower ones.
+//! once for many separators (`tree`), grids and planes being cut by finished ones first (`large`, `restrict`); its pieces, in
+//! cache, are bisected one by one (`bisect`). Both halves are ordered before their separator; pieces of at most
+//! [`NdOptions::leaf`] vertices go to constrained AMD (`leaf`). Time `O(nnz(A))` for the upper levels together and for each of the lower ones.
 //!
 //! The result depends on the pattern, the options and the seed, not on the number of threads:
 //! every bisection draws its random numbers from its place in the recursion.

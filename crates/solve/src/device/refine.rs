@@ -14,7 +14,7 @@ use super::here::Wide;
 use super::solver::DeviceSolver;
 use super::vectors::{column, column_mut, matrix, matrix_mut, pull, push};
 use crate::error::SolveError;
-use crate::refine::{ColumnReport, RefineOptions};
+use crate::refine::{ColumnReport, RefineOptions, Verdict};
 use crate::residual::Errors;
 
 /// A matrix on the device, and the vectors of a refinement.
@@ -115,17 +115,14 @@ impl Refiner {
             let errors = self.measure(solver, nrhs)?;
             let mut kept = Vec::with_capacity(active.len());
             for c in active {
-                let (errors, before) = (of(&errors[c]), columns[c].errors());
-                if step > 0 && !errors.improve(&before) {
-                    let best = column(&self.before, n, c)?;
-                    let to = column_mut(&mut self.x, n, c)?;
-                    solver.factor.stream().copy(best, to)?;
-                    continue;
-                }
-                columns[c] = ColumnReport::new(step, errors);
-                let slow = step > 0 && !errors.halve(&before);
-                if errors.componentwise > goal && !slow && step < options.max_steps {
-                    kept.push(c);
+                match columns[c].judge(step, of(&errors[c]), goal, options) {
+                    Verdict::Worse => {
+                        let best = column(&self.before, n, c)?;
+                        let to = column_mut(&mut self.x, n, c)?;
+                        solver.factor.stream().copy(best, to)?;
+                    }
+                    Verdict::GoOn => kept.push(c),
+                    Verdict::Done => {}
                 }
             }
             if kept.is_empty() {
