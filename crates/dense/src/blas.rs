@@ -132,6 +132,9 @@ pub unsafe fn trsm_right_lower_transposed<T: Real>(
 /// Lower Cholesky factor in place of a symmetric matrix of order `n` given by its lower triangle.
 /// The strict upper triangle has no meaning before or after. On failure the matrix is half done.
 ///
+/// # Errors
+/// The first pivot that is not a positive finite number.
+///
 /// # Safety
 /// `a` is valid for `n × n` with leading dimension `lda`, and nothing else uses it meanwhile.
 pub unsafe fn potrf<T: Real>(

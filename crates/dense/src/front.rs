@@ -213,6 +213,9 @@ unsafe fn update_trailing<S: Simd>(
 /// upper triangles of diagonal blocks have no meaning before or after. The first pivot that is not
 /// a positive finite number is an error; the front is half done then.
 ///
+/// # Errors
+/// That pivot, counted from the front's first.
+///
 /// # Panics
 /// If a slice is shorter than its layout.
 pub fn partial_cholesky<T: Real>(

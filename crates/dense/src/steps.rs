@@ -173,6 +173,9 @@ impl<T: Real> Steps<T> {
 
     /// Cholesky of the diagonal block of a step; a failure names the front's pivot.
     ///
+    /// # Errors
+    /// The first pivot that is not a positive finite number.
+    ///
     /// # Safety
     /// The storage and the packed memory are alive, the steps before are done, and no one else
     /// touches the diagonal block or the packed memory.

@@ -76,6 +76,9 @@ impl Default for Graph {
 
 impl Graph {
     /// Graph of a pattern; vertices in user order. Time and memory linear in its entries.
+    ///
+    /// # Errors
+    /// [`OrderingError::OutOfMemory`].
     pub fn from_pattern(pattern: &Pattern) -> Result<Self, OrderingError> {
         Self::from_lower(Lower::of(pattern))
     }

@@ -92,6 +92,9 @@ impl FromStr for Method {
 /// Orders the unknowns of `pattern`; the same input gives the same permutation.
 ///
 /// `Permutation::user_of_elim` of the result is the elimination order.
+///
+/// # Errors
+/// [`OrderingError::TooLarge`], [`OrderingError::OutOfMemory`], and those of coordinates or a tree that do not fit the pattern.
 pub fn order(
     pattern: &Pattern,
     method: &Method,

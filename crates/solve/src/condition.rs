@@ -12,6 +12,9 @@ use crate::residual::{Residual, ResidualPrecision, norm};
 const MAX_PRODUCTS: usize = 5;
 
 /// Estimates `‖A‖₁‖A⁻¹‖₁` from below, rarely by more than a factor of 3.
+///
+/// # Errors
+/// Those of `inverse`.
 pub fn condition_estimate(
     a: &SymmetricCsc<f64>,
     inverse: &mut impl Inverse,
@@ -36,6 +39,9 @@ pub enum InverseOf {
 ///
 /// Of a matrix near A, with `G = M A − I`, the inverse of A is `(I + G)⁻¹ M`: the bound is larger by `1 / (1 − ‖G‖∞)`, estimated with
 /// about ten solves more, and infinite where `‖G‖∞` is not below 1.
+///
+/// # Errors
+/// [`SolveError::Length`], and those of `inverse`.
 pub fn forward_error_bound(
     a: &SymmetricCsc<f64>,
     inverse: &mut impl Inverse,

@@ -100,6 +100,9 @@ impl Pattern {
     ///
     /// `col_ptr` has length `n + 1`; `row_idx` has length `col_ptr[n]`, sorted within each column,
     /// diagonal first.
+    ///
+    /// # Errors
+    /// [`StructureError`], which names the first place where that is not so.
     pub fn lower<P: IndexLike, I: IndexLike>(
         n: usize,
         col_ptr: &[P],

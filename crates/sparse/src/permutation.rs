@@ -67,6 +67,9 @@ impl Permutation {
     }
 
     /// From the list of user indices in order of elimination (indices from 0, length n).
+    ///
+    /// # Errors
+    /// [`PermutationError`] for an index that is out of range or comes twice.
     pub fn from_elimination_order<I: IndexLike>(order: &[I]) -> Result<Self, PermutationError> {
         let n = order.len();
         if n >= LARGE
@@ -145,6 +148,9 @@ impl Permutation {
     }
 
     /// Reorders the elimination: step `k` of the result eliminates what was step `order[k]`.
+    ///
+    /// # Errors
+    /// [`PermutationError::Length`].
     pub fn then(&self, order: &Permutation) -> Result<Self, PermutationError> {
         if order.len() != self.len() {
             return Err(PermutationError::Length {

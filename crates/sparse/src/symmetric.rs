@@ -20,6 +20,9 @@ impl<T: Scalar> SymmetricCsc<T> {
     /// length `col_ptr[n]`, rows sorted within each column, diagonal present, indices from 0.
     ///
     /// Unsorted, duplicate or upper entries go through [`Triplets`](crate::Triplets).
+    ///
+    /// # Errors
+    /// As [`Pattern::lower`], and for another number of values.
     pub fn lower<P: IndexLike, I: IndexLike>(
         n: usize,
         col_ptr: &[P],
@@ -31,12 +34,18 @@ impl<T: Scalar> SymmetricCsc<T> {
     }
 
     /// Joins a pattern with values, one for each entry of the pattern in its order.
+    ///
+    /// # Errors
+    /// [`StructureError`] for another number of values.
     pub fn new(pattern: Arc<Pattern>, values: Vec<T>) -> Result<Self, StructureError> {
         check_len("values", values.len(), pattern.nnz_lower())?;
         Ok(Self { pattern, values })
     }
 
     /// The same pattern with other values.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
     pub fn with_values(&self, values: Vec<T>) -> Result<Self, StructureError> {
         Self::new(self.pattern.clone(), values)
     }

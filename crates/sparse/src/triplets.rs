@@ -55,6 +55,9 @@ pub struct Triplets<T> {
 
 impl<T: Scalar> Triplets<T> {
     /// No entries yet, of a matrix of order `n`.
+    ///
+    /// # Errors
+    /// An order above [`Pattern::MAX_ORDER`].
     pub fn new(n: usize) -> Result<Self, TripletError> {
         if n as u64 > Pattern::MAX_ORDER {
             return Err(StructureError::OrderTooLarge { n: n as u64 }.into());
@@ -85,6 +88,9 @@ impl<T: Scalar> Triplets<T> {
     }
 
     /// Adds the entry `(row, column)` and, by symmetry, `(column, row)`; user order, from 0.
+    ///
+    /// # Errors
+    /// [`TripletError::OutOfRange`].
     #[inline]
     pub fn push(&mut self, row: u32, column: u32, value: T) -> Result<(), TripletError> {
         if row.max(column) as usize >= self.n {
@@ -125,6 +131,9 @@ impl<T: Scalar> Triplets<T> {
     /// scattered to their columns by a counting sort, and each column is sorted by row. Both are
     /// stable, so duplicates are added in the order they were pushed. Time: linear in `n + len`
     /// for columns of bounded length.
+    ///
+    /// # Errors
+    /// [`TripletError::Duplicate`], if duplicates are to be refused.
     pub fn into_symmetric(self, duplicates: Duplicates) -> Result<SymmetricCsc<T>, TripletError> {
         let Self {
             n,

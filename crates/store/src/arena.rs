@@ -46,6 +46,9 @@ pub struct Arena<T> {
 
 impl<T: Element> Arena<T> {
     /// Reserves room for `len` numbers.
+    ///
+    /// # Errors
+    /// [`StoreError::Memory`].
     pub fn new(len: u64) -> Result<Self, StoreError> {
         let bytes = len.saturating_mul(size_of::<T>() as u64);
         let refused = |source| StoreError::Memory { bytes, source };

@@ -263,7 +263,8 @@ impl<'a, W: Weights> Sweep<'a, W> {
     }
 
     /// Adds the weights of leaves, common ancestors and roots, and sums them up over subtrees; writes what is `below`
-    /// in each column. Rows, and columns of `columns`, have numbers of their own: `place` says which is a node's. What is in the subtrees of `counted` columns is in their sums already; all others begin with 0.
+    /// in each column. Rows, and columns of `columns`, have numbers of their own: `place` says which is a node's. What
+    /// is in the subtrees of `counted` columns is in their sums already; all others begin with 0.
     fn run(
         mut self,
         columns: &Columns,

@@ -308,6 +308,9 @@ impl Analysis {
     }
 
     /// The same, watched and stopped through `control`.
+    ///
+    /// # Errors
+    /// As [`factorize`](Self::factorize), and of kind [`Cancelled`](crate::ErrorKind::Cancelled).
     pub fn factorize_with(
         &self,
         a: &SymmetricCsc<f64>,

@@ -18,6 +18,9 @@ pub fn dense_full<T: Scalar>(a: &SymmetricCsc<T>) -> Vec<f64> {
 
 /// Overwrites the lower triangle of a column-major `n × n` matrix by its Cholesky factor L and the
 /// strict upper triangle by zeros. `Err(k)`: pivot `k` is not a positive finite number.
+///
+/// # Errors
+/// The first pivot that is not a positive finite number.
 pub fn dense_cholesky(n: usize, a: &mut [f64]) -> Result<(), usize> {
     assert_eq!(a.len(), n * n);
     for k in 0..n {

@@ -1,7 +1,8 @@
 //! Refactorizations on the first GPU with other tiles and waves than would be chosen.
 //!
 //! `tiles [--cache DIR] [--json FILE] [--single] [MODEL…] [-- PLAN…]`. A PLAN is `TILE:EXTENT[:WAVES]`: fronts whose pivots and twice their update
-//! rows come to EXTENT are cut into tiles of a kind, `64`, `tall`, `128` or `warpgroups`. The plan that would be chosen comes first and last, since rates of a card
+//! rows come to EXTENT are cut into tiles of a kind, `64`, `tall`, `128` or `warpgroups`. The plan that would be chosen
+//! comes first and last, since rates of a card
 //! fall as it heats. `--single` is of factors in f32. Milliseconds, values on the device, medians of the host's clock.
 
 use std::process::ExitCode;

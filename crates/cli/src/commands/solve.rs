@@ -230,12 +230,12 @@ fn measure(
         let n = a.n().max(1);
         let mut worst = 0.0f64;
         for (b, x) in b.values.chunks(n).zip(x.chunks(n)) {
-            let one = factor.forward_error_bound(a, b, x)?;
-            if !(one <= worst) {
-                worst = one; // a bound that is NaN stays
+            let bound = factor.forward_error_bound(a, b, x)?;
+            if bound.is_nan() || bound > worst {
+                worst = bound;
             }
             if worst.is_nan() {
-                break;
+                break; // no other bound is larger
             }
         }
         bound = Some(worst);

@@ -1,7 +1,8 @@
 // Substitution with the panels of fronts of any size: gather, solve and write in one launch for many fronts.
 //
 // Shapes: front: a panel, with the inverses V = L^-T of its diagonal tiles above the diagonal, and their diagonals apart; of
-//         larger tiles the TILE x TILE blocks on the diagonal are used; x: n entries in elimination order, updates: the fronts' vectors of updates, both interleaved
+//         larger tiles the TILE x TILE blocks on the diagonal are used; x: n entries in elimination order, updates: the
+// fronts' vectors of updates, both interleaved
 //         (solve.cuh). Forward: v = [x at the pivots; 0] + the children's updates, y = L11^-1 v1 to x, v2 - L21 y to the
 //         front's updates. Backward: x1 <- L11^-T (x1 - L21^T x2), x2 = x at the rows.
 // Grid:   one block for each task and group of right-hand sides. Forward: a task is TILE rows of a front. Backward: TILE

@@ -1,7 +1,8 @@
 //! Small fronts in one go: assembly and partial Cholesky in shared memory; kernel in `dense/front_fused.cu`.
 //!
 //! A front is the sum of what stands in its panel, the [entries](super::Entries) of the matrix, and of its children's update matrices
-//! (extend-add; Duff, Reid 1983); its pivots are eliminated, its panel and its update matrix written. One block of threads works off a *sequence* of fronts in order, so that whole subtrees are one item:
+//! (extend-add; Duff, Reid 1983); its pivots are eliminated, its panel and its update matrix written. One block of
+//! threads works off a *sequence* of fronts in order, so that whole subtrees are one item:
 //! a front may have those before it in its sequence for children. Sequences of about the same order share a launch;
 //! the longest begin first. Bits repeat.
 //!
@@ -263,7 +264,8 @@ impl<T: Real> FusedFronts<T> {
     /// Checks and uploads the list: `lengths` fronts form a sequence each.
     ///
     /// # Errors
-    /// [`GpuError::Shape`] for a front that is too large, relative indices that do not ascend within it, lengths that do not add up; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
+    /// [`GpuError::Shape`] for a front that is too large, relative indices that do not ascend within it, lengths that
+    /// do not add up; [`GpuError::OutOfMemory`]; as [`Gpu::load`].
     pub fn new(
         gpu: &Gpu,
         stream: &Stream,

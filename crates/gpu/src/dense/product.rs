@@ -1,7 +1,8 @@
 //! Products `C ← βC ± A Bᵀ` of many sizes in one launch; kernels in `dense/product.cu`.
 //!
 //! On tensor cores: in f64, and in f32 as three products of TF32 numbers, whose sum is as exact as f32. An entry is one
-//! accumulator over the columns of A in ascending order, so the bits depend on the operands alone. Cost: 2·rows·columns·inner operations (SYRK: half), A and B read once for
+//! accumulator over the columns of A in ascending order, so the bits depend on the operands alone. Cost:
+//! 2·rows·columns·inner operations (SYRK: half), A and B read once for
 //! each tile column and row, C read (unless β = 0) and written once.
 
 use std::marker::PhantomData;

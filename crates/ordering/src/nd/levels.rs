@@ -151,7 +151,8 @@ fn end(graph: &Weighted, levels: &[Level], search: &mut Search) -> Option<u32> {
 }
 
 impl Search {
-    /// Goes through the component of `start`, breadth first, as long as it is to `go_on` after each level. Every neighbor is written behind the queue and counted if it is new:
+    /// Goes through the component of `start`, breadth first, as long as it is to `go_on` after each level. Every
+    /// neighbor is written behind the queue and counted if it is new:
     /// no branch to guess.
     fn run(&mut self, graph: &Weighted, start: u32, mut go_on: impl FnMut(&[u32]) -> bool) {
         let n = graph.n();
