@@ -281,10 +281,10 @@ impl<S: Simd, const N: usize> Op for Factor<'_, S, N> {
             }
             for j in 0..N {
                 let pivot = S::get(x[j], j);
-                if !(pivot > S::T::ZERO && pivot.is_finite()) {
+                let reciprocal = S::T::ONE / pivot;
+                if !(pivot > S::T::ZERO && pivot.is_finite() && reciprocal.is_finite()) {
                     return Err((j, pivot));
                 }
-                let reciprocal = S::T::ONE / pivot;
                 let root = pivot.sqrt();
                 let scaled = S::mul(x[j], S::splat(reciprocal));
                 for i in 0..N {

@@ -168,11 +168,11 @@ unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
         }
         for k in 0..N {
             let pivot = S::get(top[k][k / S::LANES], k % S::LANES);
-            if !(pivot > S::T::ZERO && pivot.is_finite()) {
+            let inverse = S::T::ONE / pivot;
+            if !(pivot > S::T::ZERO && pivot.is_finite() && inverse.is_finite()) {
                 let value = pivot.to_f64();
                 return Err(PivotFailure { index: k, value });
             }
-            let inverse = S::T::ONE / pivot;
             let root = pivot.sqrt();
             inverses[k] = root * inverse;
             let scale = S::splat(inverses[k]);

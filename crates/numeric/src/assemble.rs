@@ -37,9 +37,14 @@ impl<T: Value> Execution<'_, T> {
     ) {
         let blocks = front.panel.layout.blocks() + front.update.layout.blocks();
         if front.panel.layout.rows < SHARED_ASSEMBLY || matches!(crew, Crew::Alone(_)) {
-            // SAFETY: the caller's promise.
-            return (0..blocks)
-                .for_each(|b| unsafe { self.assemble_block(s, member, front, b, laps) });
+            for b in 0..blocks {
+                if blocks > 2 && self.meter.cancelled() {
+                    return;
+                }
+                // SAFETY: the caller's promise.
+                unsafe { self.assemble_block(s, member, front, b, laps) };
+            }
+            return;
         }
         crew.for_each(Activity::Assembly, blocks, |b, member| {
             if !self.meter.cancelled() {

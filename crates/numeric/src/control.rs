@@ -16,7 +16,8 @@ pub struct Progress {
 /// How a caller watches and stops a factorization. The default does neither.
 #[derive(Clone, Copy, Default)]
 pub struct Control<'a> {
-    /// On the host called from any thread, about 200 times in all, with growing numbers; by a GPU once, when all is done.
+    /// On the host called from any thread, about 200 times in all; numbers of two threads may overtake each other,
+    /// and begin anew where a factorization does (a shift, mixed precision that goes over to double). By a GPU once, when all is done.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
     /// Set to true by anyone to stop the work, on the host within 100 ms; a factorization that a GPU has begun runs to its end.
     pub cancel: Option<&'a AtomicBool>,
@@ -55,6 +56,8 @@ pub(crate) struct Meter<'a> {
     done: AtomicU64,
     /// Work at which the next report is due.
     due: AtomicU64,
+    /// Whether the caller's flag was seen set: whatever it says later, work was left out.
+    stopped: AtomicBool,
 }
 
 impl<'a> Meter<'a> {
@@ -67,14 +70,19 @@ impl<'a> Meter<'a> {
             total,
             done: AtomicU64::new(0),
             due: AtomicU64::new(total / STEPS),
+            stopped: AtomicBool::new(false),
         }
     }
 
-    /// Whether the caller wants the work to stop.
+    /// Whether the caller wants the work to stop, or once did.
     pub fn cancelled(&self) -> bool {
-        self.control
-            .cancel
-            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+        let Some(flag) = self.control.cancel else {
+            return false;
+        };
+        if flag.load(Ordering::Relaxed) {
+            self.stopped.store(true, Ordering::Relaxed);
+        }
+        self.stopped.load(Ordering::Relaxed)
     }
 
     /// Counts the elimination of a whole front.

@@ -103,8 +103,13 @@ impl<T: Value> NumericFactor<T> {
         let pace = Pace::default();
         for arena in [&mut factor.arena, &mut factor.packed] {
             let team = &factor.team;
+            // Pages that are not touched here are when they are first used.
             arena.touch(&pace, |parts, body| {
-                team.for_each(parts, |part, _| body(part))
+                team.for_each(parts, |part, _| {
+                    if control.check().is_ok() {
+                        body(part);
+                    }
+                })
             });
         }
         factor.refactorize(a, control)?;

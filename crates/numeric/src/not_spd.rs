@@ -12,7 +12,8 @@ pub struct NotPositiveDefinite {
     pub column: UserIdx,
     /// Its position in the elimination, counted from 0.
     pub position: ElimIdx,
-    /// The pivot: what was left of the diagonal entry; NaN where NaN or infinity came in.
+    /// The pivot: what was left of the diagonal entry; NaN where NaN or infinity came in. Positive if it is so small that its
+    /// reciprocal overflows.
     pub pivot: f64,
     /// What the matrix suggests as the cause.
     pub cause: Cause,
@@ -70,7 +71,8 @@ impl NotPositiveDefinite {
         let column = symbolic.permutation().user(position);
         let diagonal = a.column(column.get()).1[0].to_f64();
         let rounding = VANISHED * T::EPSILON.to_f64() * (a.n() as f64).sqrt();
-        let cause = if !pivot.is_finite() {
+        // A positive one is refused where its reciprocal overflows.
+        let cause = if !pivot.is_finite() || pivot > 0.0 {
             first_not_finite(a).unwrap_or(Cause::Overflow)
         } else if diagonal == 0.0 {
             Cause::ZeroDiagonal

@@ -12,6 +12,7 @@ use crate::condition::InverseOf;
 use crate::error::SolveError;
 use crate::inverse::Inverse;
 use crate::refine::{ColumnReport, RefineOptions, RefineReport, RefineWorkspace};
+use crate::residual::ResidualPrecision;
 use crate::solver::{Engine, Form, Solver};
 
 /// What it took to get accurate answers.
@@ -155,7 +156,7 @@ impl MixedFactor {
     ) -> Result<MixedReport, SolveError> {
         if self.double.is_none() {
             let report = self.solve_single(a, b, x, nrhs, options)?;
-            if options.max_steps == 0 || all_helped(&report.refine, b, a.n()) {
+            if options.max_steps == 0 || all_helped(&report.refine, options, b, a.n()) {
                 return Ok(report);
             }
             self.factorize_double(a, control)?;
@@ -182,7 +183,7 @@ impl MixedFactor {
         };
         let patient = &patient(options);
         let mut report = single.solve_refined(a, b, x, nrhs, patient, workspace)?;
-        if options.max_steps == 0 || good(&report) {
+        if options.max_steps == 0 || good(&report, options) {
             return Ok(MixedReport {
                 refine: report,
                 outcome: Outcome::Refined,
@@ -246,7 +247,7 @@ pub(crate) fn improve(
 ) -> Result<Outcome, SolveError> {
     let mut steps = 0;
     for (c, column) in report.columns.iter_mut().enumerate() {
-        if !is_good(column) {
+        if !is_good(column, options) {
             let (improved, taken) = gradients(c)?;
             let before = column.steps;
             *column = improved;
@@ -264,21 +265,25 @@ pub(crate) fn improve(
 pub(crate) fn patient(options: &RefineOptions) -> RefineOptions {
     RefineOptions {
         max_steps: options.max_steps.saturating_mul(2),
-        stop_at: options.stop_at.or(Some(f64::EPSILON)),
+        stop_at: options.stop_at.or(match options.residual {
+            ResidualPrecision::Double => Some(f64::EPSILON),
+            ResidualPrecision::Quad => None, // goes by what steps change
+        }),
         ..*options
     }
 }
 
-pub(crate) fn good(report: &RefineReport) -> bool {
-    report.columns.iter().all(is_good)
+pub(crate) fn good(report: &RefineReport, options: &RefineOptions) -> bool {
+    report.columns.iter().all(|column| is_good(column, options))
 }
 
-fn is_good(column: &ColumnReport) -> bool {
-    column.componentwise_backward_error <= GOOD
+/// Whether a column is as accurate as a factor in double precision would make it, or as was asked for.
+fn is_good(column: &ColumnReport, options: &RefineOptions) -> bool {
+    column.componentwise_backward_error <= options.stop_at.unwrap_or(0.0).max(GOOD)
 }
 
 /// Whether double precision would not help any further: a right-hand side that is not finite has no answer in any precision.
-fn all_helped(report: &RefineReport, b: &[f64], n: usize) -> bool {
+fn all_helped(report: &RefineReport, options: &RefineOptions, b: &[f64], n: usize) -> bool {
     let mut columns = report.columns.iter().zip(b.chunks(n.max(1)));
-    columns.all(|(column, b)| is_good(column) || !b.iter().all(|b| b.is_finite()))
+    columns.all(|(column, b)| is_good(column, options) || !b.iter().all(|b| b.is_finite()))
 }

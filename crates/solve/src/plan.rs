@@ -5,6 +5,7 @@
 
 use std::collections::BinaryHeap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use tamarack_symbolic::SymbolicFactor;
 
@@ -26,8 +27,10 @@ pub(crate) struct Tree {
 }
 
 /// The plan of the triangular solves with one structure: immutable, made once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Substitution {
+    /// The structure; solves with factors of another one are refused.
+    symbolic: Arc<SymbolicFactor>,
     pub(crate) trees: Vec<Tree>,
     /// Supernodes above the subtrees, in postorder.
     pub(crate) top: Vec<u32>,
@@ -44,7 +47,7 @@ pub struct Substitution {
 
 impl Substitution {
     /// Plans the solves; time linear in the supernodes and the rows outside their subtrees.
-    pub fn new(symbolic: &SymbolicFactor) -> Self {
+    pub fn new(symbolic: &Arc<SymbolicFactor>) -> Self {
         let (roots, first, top) = cut(symbolic);
         let count = symbolic.supernodes();
         let mut trees = Vec::with_capacity(roots.len());
@@ -65,6 +68,7 @@ impl Substitution {
         let largest_front = (0..count).map(order).max().unwrap_or(0);
         let n = symbolic.n();
         Self {
+            symbolic: symbolic.clone(),
             trees,
             top,
             outer_ptr,
@@ -73,6 +77,11 @@ impl Substitution {
             largest_front,
             n,
         }
+    }
+
+    /// Whether it was made for this structure, not for an equal one: they are many, and comparing takes as long as a solve.
+    pub(crate) fn is_for(&self, symbolic: &Arc<SymbolicFactor>) -> bool {
+        Arc::ptr_eq(&self.symbolic, symbolic)
     }
 
     /// Positions of the last rows of `s`, those outside its subtree, among its root's rows.

@@ -3,13 +3,16 @@
 //! Arioli, Demmel, Duff 1989, with the stopping rule of LAPACK's `porfs` but for its first part: go on while the error is
 //! above that of the residual's own rounding ([`RefineOptions::goal`]) and a step at least halves it. The best answer is kept. Where
 //! the worst row cannot be helped, the normwise error decides.
+//!
+//! With residuals in twice the precision the forward error falls further than any backward error can tell: then steps go on while each
+//! changes the answer by half as much as the one before, until that is its rounding (Demmel et al. 2006).
 
 use tamarack_numeric::Team;
 use tamarack_sparse::{Pattern, SymmetricCsc};
 
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
-use crate::residual::{Errors, Norms, Residual, ResidualPrecision, largest};
+use crate::residual::{Errors, Norms, Residual, ResidualPrecision, largest, norm};
 use crate::tiles::Tiles;
 
 /// How answers are refined.
@@ -95,6 +98,39 @@ impl ColumnReport {
             Verdict::Done
         }
     }
+
+    /// The same where residuals are in twice the precision, by how much the last step changed the answer and how much the one before
+    /// did, relatively.
+    fn judge_by_change(
+        &mut self,
+        step: usize,
+        now: Errors,
+        (change, before): (f64, f64),
+        options: &RefineOptions,
+    ) -> Verdict {
+        // The second step is compared with the first, which is compared with nothing.
+        if step > 1 && !(change <= before / 2.0) && !(change <= f64::EPSILON) {
+            return Verdict::Worse;
+        }
+        if step > 0 && !now.componentwise.is_finite() {
+            return Verdict::Worse;
+        }
+        *self = Self::new(step, now);
+        let is_settled = step > 0 && change <= f64::EPSILON;
+        let is_enough = options
+            .stop_at
+            .is_some_and(|most| now.componentwise <= most);
+        if now.componentwise.is_finite() && !is_settled && !is_enough && step < options.max_steps {
+            Verdict::GoOn
+        } else {
+            Verdict::Done
+        }
+    }
+}
+
+/// `‖x − old‖∞ / ‖x‖∞`; infinite before there is an old one, as x is then any.
+fn relative_change(x: &[f64], old: &[f64]) -> f64 {
+    largest(x.iter().zip(old).map(|(x, old)| x - old)) / norm(x)
 }
 
 /// What comes of an answer.
@@ -211,6 +247,7 @@ fn refine_measured(
     let mut columns = vec![ColumnReport::default(); nrhs];
     active.clear();
     active.extend(0..nrhs);
+    let mut changes = vec![f64::INFINITY; nrhs];
     for step in 0..=options.max_steps {
         let mut kept = 0;
         correction.resize(n * active.len(), 0.0);
@@ -219,11 +256,17 @@ fn refine_measured(
             let range = c * n..(c + 1) * n;
             let (xc, bc) = (&mut x[range.clone()], &b[range]);
             let errors = matrix.errors(residual, xc, bc, options.residual);
-            match columns[c].judge(step, errors, goal, options) {
-                Verdict::Worse => {
-                    let taken_back = &correction[k * n..(k + 1) * n];
-                    xc.iter_mut().zip(taken_back).for_each(|(x, d)| *x = *d);
+            let old = &correction[k * n..(k + 1) * n];
+            let verdict = match options.residual {
+                ResidualPrecision::Double => columns[c].judge(step, errors, goal, options),
+                ResidualPrecision::Quad => {
+                    let change = relative_change(xc, old);
+                    let before = std::mem::replace(&mut changes[c], change);
+                    columns[c].judge_by_change(step, errors, (change, before), options)
                 }
+            };
+            match verdict {
+                Verdict::Worse => xc.copy_from_slice(old),
                 Verdict::GoOn => {
                     residual.copy_to(&mut correction[kept * n..(kept + 1) * n]);
                     active[kept] = c;

@@ -178,10 +178,10 @@ impl Residual {
     /// The normwise backward error `‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)` (Rigal and Gaches 1967) and the
     /// componentwise one `max |r_i| / (|A||x| + |b|)_i` (Oettli and Prager 1964), the smallest normal number for each entry of a
     /// row added to its denominator: below that, rounding is not relative. A row whose unknowns and right-hand side are
-    /// zero has no error. NaN where anything is.
+    /// zero has no error. NaN where anything is, and where a denominator overflows.
     pub fn errors(&self, tiles: &Tiles<'_>, norms: &Norms, x: &[f64], b: &[f64]) -> Errors {
         let safe = (norms.most_entries + 1) as f64 * f64::MIN_POSITIVE;
-        let error = |row: &Row| row.r.abs() / (row.size + safe);
+        let error = |row: &Row| quotient(row.r.abs(), row.size + safe);
         let mut parts = [Largest::default(); BLOCKS];
         let found = Shared(parts.as_mut_ptr());
         tiles.for_rows(|block, rows| {
@@ -200,13 +200,18 @@ impl Residual {
         let normwise = if r == 0.0 && size == 0.0 {
             0.0
         } else {
-            r / size
+            quotient(r, size)
         };
         Errors {
             normwise,
             componentwise: of(|p| p.error),
         }
     }
+}
+
+/// `r / size`, NaN where the size is not finite: nothing is known then.
+fn quotient(r: f64, size: f64) -> f64 {
+    if size.is_finite() { r / size } else { f64::NAN }
 }
 
 /// Sets the rows of a matrix, side by side, new memory as well.

@@ -59,6 +59,13 @@ pub(crate) struct Members<T>(Vec<UnsafeCell<Rows<T>>>);
 unsafe impl<T: Value> Sync for Members<T> {}
 
 impl<T> Members<T> {
+    /// Numbers that each member has room for.
+    fn room(&self) -> usize {
+        // SAFETY: a length that never changes is read.
+        let len = |m: &UnsafeCell<Rows<T>>| unsafe { (*m.get()).len };
+        self.0.iter().map(len).min().unwrap_or(0)
+    }
+
     /// Room for the rows of the largest front.
     ///
     /// # Safety
@@ -100,11 +107,13 @@ impl<T: Value> SolveWorkspace<T> {
         self.chunk >= nrhs.min(MAX_RHS)
     }
 
+    /// Whether the plan is that of the factor's structure, and there is room for all that it needs.
     pub(crate) fn fits(&self, factor: &NumericFactor<T>, plan: &Substitution) -> bool {
-        self.x.len == plan.n * self.stride
+        plan.is_for(factor.symbolic())
+            && self.x.len == plan.n * self.stride
             && self.outer.len == plan.accumulator_rows * self.stride
             && self.members.0.len() >= factor.team().size()
-            && plan.n == factor.symbolic().n()
+            && self.members.room() >= plan.largest_front * self.stride
     }
 }
 

@@ -2,7 +2,7 @@
 
 use tamarack::{
     Analysis, Cause, Device, Duplicates, ErrorKind, FactorError, OnNotSpd, Options, Outcome,
-    Precision, SymmetricCsc, Triplets, models::Model,
+    Precision, ResidualPrecision, SymmetricCsc, Triplets, models::Model,
 };
 
 /// The host, and a GPU where there is one.
@@ -185,6 +185,127 @@ fn the_error_of_zeros_is_known() {
     let bound = factor.forward_error_bound(&a, &[100.0, 100.0], &zeros);
     assert_eq!(bound.unwrap(), f64::INFINITY);
     assert_eq!(factor.forward_error_bound(&a, &zeros, &zeros).unwrap(), 0.0);
+}
+
+#[test]
+fn residuals_in_twice_the_precision_give_small_forward_errors() {
+    // The square of a second difference: its condition number is 4e10. The solution has no digits to lose.
+    let n = 1000u32;
+    let mut triplets = Triplets::new(n as usize).unwrap();
+    for i in 0..n {
+        triplets.push(i, i, 6.0).unwrap();
+        (i >= 1).then(|| triplets.push(i, i - 1, -4.0).unwrap());
+        (i >= 2).then(|| triplets.push(i, i - 2, 1.0).unwrap());
+    }
+    let a = triplets.into_symmetric(Duplicates::Sum).unwrap();
+    let truth: Vec<f64> = (0..n).map(|i| f64::from(i % 11) - 5.0).collect();
+    let mut b = vec![0.0; n as usize];
+    a.matvec(&truth, &mut b);
+    for precision in [Precision::F64, Precision::Mixed] {
+        let mut options = options(precision);
+        let mut error = |residual| {
+            options.refine.residual = residual;
+            let analysis = Analysis::new(a.pattern(), &options).unwrap();
+            let mut x = b.clone();
+            let mut factor = analysis.factorize(&a).unwrap();
+            let report = factor.solve_refined(&a, &mut x).unwrap();
+            assert!(report.refine.converged, "{precision:?}");
+            let off = x.iter().zip(&truth).map(|(x, t)| (x - t).abs());
+            off.fold(0.0, f64::max)
+        };
+        assert!(error(ResidualPrecision::Double) > 1e-10, "{precision:?}");
+        assert!(error(ResidualPrecision::Quad) < 1e-14, "{precision:?}");
+    }
+}
+
+#[test]
+fn less_accuracy_does_not_take_a_factor_in_double_precision() {
+    let a = model("p3d7_8");
+    for stop_at in [None, Some(1e-14), Some(1e-10), Some(1e-6)] {
+        let mut options = options(Precision::Mixed);
+        options.refine.stop_at = stop_at;
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let mut x = vec![1.0; a.n()];
+        let report = analysis
+            .factorize(&a)
+            .unwrap()
+            .solve_refined(&a, &mut x)
+            .unwrap();
+        assert_eq!(report.outcome, Outcome::Refined, "{stop_at:?}");
+    }
+}
+
+#[test]
+fn an_error_that_cannot_be_measured_is_not_zero() {
+    let a = tridiagonal(&[1e300, 1e300], -0.9e300);
+    for options in everywhere() {
+        if options.precision == Precision::F32 {
+            continue; // out of its range
+        }
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let mut x = [1e307, 0.93e307];
+        let report = analysis
+            .factorize(&a)
+            .unwrap()
+            .solve_refined(&a, &mut x)
+            .unwrap();
+        assert!(report.componentwise_backward_error().is_nan() || x[0].is_finite());
+        assert!(!(report.normwise_backward_error() == 0.0 && report.refine.converged));
+    }
+}
+
+#[test]
+fn pivots_without_a_reciprocal_are_refused() {
+    for (precision, tiny) in [
+        (Precision::F64, 1e-309),
+        (Precision::Mixed, 1e-309),
+        (Precision::F32, 2e-39),
+    ] {
+        for a in [
+            diagonal(&[tiny]),
+            diagonal(&[1.0, 1.0, tiny, 1.0]),
+            tridiagonal(&[tiny; 40], 0.0),
+        ] {
+            let analysis = Analysis::new(a.pattern(), &options(precision)).unwrap();
+            match analysis.factorize(&a) {
+                Err(error) => assert_eq!(error.kind(), ErrorKind::NotPositiveDefinite),
+                // Mixed precision scales.
+                Ok(mut factor) => {
+                    let mut x: Vec<f64> = a.diagonal().collect();
+                    factor.solve_refined(&a, &mut x).unwrap();
+                    assert!(
+                        x.iter().all(|x| (x - 1.0).abs() < 1e-6),
+                        "{precision:?}: {x:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flag_that_is_set_for_a_moment_stops_the_work() {
+    let a = model("p2d5_200");
+    let analysis = Analysis::new(a.pattern(), &options(Precision::F64)).unwrap();
+    let flag = std::sync::atomic::AtomicBool::new(false);
+    let seen = std::sync::atomic::AtomicUsize::new(0);
+    // Set by the second report and cleared by the next: some fronts between see it.
+    let progress = |_: tamarack::Progress| {
+        let report = seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        flag.store(report == 1, std::sync::atomic::Ordering::Relaxed);
+    };
+    let control = tamarack::Control {
+        progress: Some(&progress),
+        cancel: Some(&flag),
+    };
+    match analysis.factorize_with(&a, &control) {
+        Err(error) => assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}"),
+        Ok(mut factor) => {
+            let mut x = vec![1.0; a.n()];
+            let report = factor.solve_refined(&a, &mut x).unwrap();
+            assert!(report.componentwise_backward_error() < 1e-14);
+        }
+    }
 }
 
 /// The Hilbert matrix, whose condition number is 3.5e13 for order 10.

@@ -60,7 +60,7 @@ template <u32 LANES, u32 VECTORS> __device__ __forceinline__ void backward_error
             if (v >= here || lane != 0 || row >= p.a.n) continue;
             const f64 right = b[v * p.ld_b + row], left = right - product, whole = fabs(right) + sizes;
             r[v * p.ld_r + row] = left;
-            take_larger(most[v][ERROR], fabs(left) / (whole + p.safe));
+            take_larger(most[v][ERROR], fabs(left) / (whole + p.safe) + (whole - whole)); // NaN where the size overflows
             take_larger(most[v][RESIDUAL], left);
             take_larger(norms, norm);
         }

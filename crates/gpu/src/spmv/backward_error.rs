@@ -26,7 +26,8 @@ const MAXIMA: usize = 5;
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct BackwardError {
-    /// `max |r| / (|A||x| + |b|)` over the rows; a row of zeros has no error.
+    /// `max |r| / (|A||x| + |b|)` over the rows; a row of zeros has no error, and one whose
+    /// denominator overflows has NaN.
     pub componentwise: f64,
     /// `‖r‖∞`.
     pub residual: f64,
@@ -42,12 +43,14 @@ pub struct BackwardError {
 unsafe impl crate::Element for BackwardError {}
 
 impl BackwardError {
-    /// `‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)` (Rigal and Gaches 1967); 0 where all of it is.
+    /// `‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)` (Rigal and Gaches 1967); 0 where all of it is, NaN where the denominator overflows.
     #[must_use]
     pub fn normwise(&self) -> f64 {
         let size = self.matrix * self.solution + self.right_hand_side;
         if self.residual == 0.0 && size == 0.0 {
             0.0
+        } else if !size.is_finite() {
+            f64::NAN
         } else {
             self.residual / size
         }

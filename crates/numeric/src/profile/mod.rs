@@ -127,7 +127,8 @@ impl Profiler {
         let (began, before) = (Instant::now(), booked());
         let result = work();
         let wall = self.push(0, Span::new(Activity::Call(call)), began, 0);
-        let inside = booked() - before;
+        // The totals may have been taken meanwhile.
+        let inside = booked().saturating_sub(before);
         lock(&self.totals)[call.rest() as usize].wall_ns += wall.saturating_sub(inside);
         result
     }

@@ -102,14 +102,14 @@ impl MixedFactor {
             };
             let (single, patient) = (here(single)?, &patient(options));
             let mut refined = single.solve_refined(b, x.reborrow(), patient)?;
-            if options.max_steps == 0 || good(&refined) {
+            if options.max_steps == 0 || good(&refined, options) {
                 return Ok(report(refined, Outcome::Refined));
             }
             let outcome = improve(&mut refined, options, |c| {
                 // there are fewer than 2^32 columns
                 single.conjugate_gradients(b, x.reborrow(), c as u32, patient)
             })?;
-            if good(&refined) {
+            if good(&refined, options) {
                 return Ok(report(refined, outcome));
             }
             let Some(values) = single.values() else {

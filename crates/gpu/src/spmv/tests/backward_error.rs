@@ -47,7 +47,7 @@ fn host(half: &Owned, b: &[f64], x: &[f64]) -> (Vec<f64>, BackwardError) {
         })
     };
     let safe = f64::from(counts.iter().copied().max().unwrap_or(0) + 1) * f64::MIN_POSITIVE;
-    let error = |(r, s): (&f64, &f64)| r.abs() / (s + safe);
+    let error = |(r, s): (&f64, &f64)| r.abs() / (s + safe) + (s - s);
     let errors: Vec<f64> = r.iter().zip(&size).map(error).collect();
     let errors = BackwardError {
         componentwise: most(&errors),
