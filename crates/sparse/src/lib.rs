@@ -18,6 +18,7 @@ mod scalar;
 mod symmetric;
 mod triplets;
 
+pub mod files;
 pub mod interop;
 pub mod io;
 pub mod memory;

@@ -76,7 +76,7 @@ pub use tamarack_ordering::{
 pub use tamarack_plan::{Bytes, FactorPlan, FrontRates, MemoryUse, Precision as PlanPrecision};
 pub use tamarack_solve::{ColumnReport, Outcome, RefineOptions, RefineReport, ResidualPrecision};
 pub use tamarack_sparse::{
-    Duplicates, ElimIdx, IndexLike, Pattern, Permutation, SymmetricCsc, Triplets, UserIdx, interop,
-    io, models,
+    Duplicates, ElimIdx, IndexLike, Pattern, Permutation, SymmetricCsc, Triplets, UserIdx, files,
+    interop, io, models,
 };
 pub use tamarack_symbolic::{AmalgamationOptions, Stats, SymbolicFactor, SymbolicOptions};

@@ -1,6 +1,5 @@
 //! Writers: text that reads back to the same bits, and files that appear whole or not at all.
 //!
-//! A file is written under a temporary name in its own folder, flushed to disk, and renamed.
 //! Values are the shortest decimal numbers that round to them.
 
 use std::fmt;
@@ -13,7 +12,7 @@ use flate2::write::GzEncoder;
 
 use super::error::{IoError, Spot};
 use super::vectors::DenseColumns;
-use crate::{Permutation, SymmetricCsc};
+use crate::{Permutation, SymmetricCsc, files};
 
 /// A text format for matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,39 +236,8 @@ pub(super) fn to_file(
         }
         out.flush()
     };
-    replace(path, all).map_err(|source| IoError::Write {
+    files::replace(path, all).map_err(|source| IoError::Write {
         file: path.display().to_string(),
         source,
     })
-}
-
-fn replace(path: &Path, write: impl FnOnce(&mut fs::File) -> io::Result<()>) -> io::Result<()> {
-    // What is not a regular file, such as /dev/stdout, is written to, not replaced.
-    if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        return write(&mut fs::OpenOptions::new().write(true).open(path)?);
-    }
-    // Through a symbolic link, the file it points to is replaced.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    if target.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory));
-    }
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".tamarack-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666)); // less the umask, as usual
-    }
-    let mut file = builder.tempfile_in(folder)?;
-    write(file.as_file_mut())?;
-    if let Ok(old) = fs::metadata(&target) {
-        fs::set_permissions(file.path(), old.permissions())?;
-    }
-    file.as_file().sync_all()?;
-    file.persist(&target).map_err(|e| e.error)?;
-    Ok(())
 }

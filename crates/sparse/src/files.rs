@@ -1,0 +1,178 @@
+//! Files that appear whole or not at all.
+//!
+//! A file is written under a temporary name in its own folder, flushed to disk, and renamed. A
+//! program that is interrupted can remove what it has not finished: [`abandon`].
+
+use std::fs::{self, File};
+use std::io;
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::NamedTempFile;
+
+/// The temporary files that there are. Whoever makes or renames one holds the lock, so that a file
+/// that exists is in the list.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets `write` fill a file that then stands at `path`, with the mode of the file that was there.
+/// What is not a regular file, such as `/dev/stdout`, is written to, not replaced; through a
+/// symbolic link, the file it points to is replaced.
+///
+/// # Errors
+/// Those of `write` and of the operating system; then what was there before still is.
+pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    if is_special(path) {
+        return write(&mut fs::OpenOptions::new().write(true).open(path)?);
+    }
+    let mut new = Unfinished::beside(path)?;
+    write(new.file.as_file_mut())?;
+    new.finish()
+}
+
+/// Whether [`replace`] could begin at `path`, so that nobody works long for a file that cannot be
+/// written. Nothing stays of the attempt.
+///
+/// # Errors
+/// Those of the operating system: there is no such folder, it cannot be written to, or `path` is
+/// itself a folder.
+pub fn check(path: &Path) -> io::Result<()> {
+    if is_special(path) {
+        return Ok(());
+    }
+    Unfinished::beside(path).map(drop)
+}
+
+/// Removes every file that [`replace`] has not finished, for a process that is about to end: a
+/// thread that begins or finishes one afterwards waits for the end.
+pub fn abandon() {
+    let mut paths = unfinished();
+    for path in paths.drain(..) {
+        // What cannot be removed stays; there is nobody left to tell.
+        let _ = fs::remove_file(path);
+    }
+    mem::forget(paths);
+}
+
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
+}
+
+/// A file under a temporary name, removed unless it is finished.
+struct Unfinished {
+    file: NamedTempFile,
+    target: PathBuf,
+    listed: Listed,
+}
+
+impl Unfinished {
+    fn beside(path: &Path) -> io::Result<Self> {
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        if target.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        }
+        let folder = match target.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".tamarack-").suffix(".tmp");
+        let mut paths = unfinished();
+        // The mode is the usual one, and errors do not show the temporary name: hence not `tempfile_in`.
+        let file = builder.make_in(folder, |path| File::create_new(path))?;
+        let listed = Listed(file.path().to_path_buf());
+        paths.push(listed.0.clone());
+        drop(paths);
+        Ok(Self {
+            file,
+            target,
+            listed,
+        })
+    }
+
+    fn finish(self) -> io::Result<()> {
+        let Self {
+            file,
+            target,
+            listed,
+        } = self;
+        if let Ok(old) = fs::metadata(&target) {
+            fs::set_permissions(file.path(), old.permissions())?;
+        }
+        file.as_file().sync_all()?;
+        let paths = unfinished();
+        let renamed = file.persist(&target);
+        drop(paths);
+        drop(listed);
+        renamed.map(drop).map_err(|e| e.error)
+    }
+}
+
+/// A path in the list, for as long as this lives.
+struct Listed(PathBuf);
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        unfinished().retain(|path| *path != self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let name = |e: io::Result<fs::DirEntry>| e.unwrap().file_name().into_string().unwrap();
+        fs::read_dir(folder).unwrap().map(name).collect()
+    }
+
+    #[test]
+    fn a_failure_leaves_the_old_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.mtx");
+        replace(&path, |out| out.write_all(b"old")).unwrap();
+        let outcome = replace(&path, |out| {
+            out.write_all(b"ne")?;
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        });
+        assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        replace(&path, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(folder.path()), ["x.mtx"]);
+    }
+
+    #[test]
+    fn a_check_leaves_nothing_behind_and_names_no_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        check(&folder.path().join("x.mtx")).unwrap();
+        assert!(names(folder.path()).is_empty());
+        assert!(check(folder.path()).is_err(), "a folder is no file");
+        let missing = check(&folder.path().join("no/x.mtx")).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        assert!(!missing.to_string().contains(".tmp"), "{missing}");
+        assert!(unfinished().iter().all(|p| !p.starts_with(folder.path())));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_modes_stay() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("x"), folder.path().join("link"));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink("x", &link).unwrap();
+        replace(&link, |out| out.write_all(b"new")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+    }
+}
