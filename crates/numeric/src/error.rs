@@ -66,9 +66,12 @@ pub enum FactorError {
     Device(#[from] GpuError),
     /// A device has too little free memory.
     #[error(
-        "the plan needs {} on device {index} and {} are free; a lower precision (`mixed`) halves it; \
-         the CPU may have more",
-        Bytes(*needed_bytes), Bytes(*free_bytes)
+        "the plan needs {} on device {index} and {} are free; {}the CPU may have more",
+        Bytes(*needed_bytes), Bytes(*free_bytes),
+        match precision {
+            Precision::F64 => "a factor in single precision (`mixed`) takes about half, ",
+            Precision::F32 => "",
+        }
     )]
     DeviceMemory {
         /// Number of the device.
@@ -77,6 +80,8 @@ pub enum FactorError {
         needed_bytes: u64,
         /// What is free there.
         free_bytes: u64,
+        /// Precision of the factor.
+        precision: Precision,
     },
     /// The matrix has more entries than the device's lists can number.
     #[error("the matrix has {entries} entries; on a GPU at most {most} are possible")]

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::plan::Precision;
 use crate::report::Bytes;
 
 /// Why there is no plan.
@@ -11,11 +12,14 @@ pub enum PlanError {
     /// The plan needs more memory than it may use.
     #[error(
         "the plan needs {} ({} for the factor, {} for update matrices, {} for analysis and \
-         workspace) and {} may be used; a lower precision (`mixed`) halves it, another ordering may \
-         too",
+         workspace) and {} may be used; {}another ordering may take less",
         Bytes(*needed_bytes), Bytes(*factor_bytes), Bytes(*update_bytes),
         Bytes(needed_bytes.saturating_sub(*factor_bytes).saturating_sub(*update_bytes)),
-        Bytes(*budget_bytes)
+        Bytes(*budget_bytes),
+        match precision {
+            Precision::F64 => "a factor in single precision (`mixed`) takes about half, ",
+            Precision::F32 => "",
+        }
     )]
     OverBudget {
         /// Peak of the plan.
@@ -26,6 +30,8 @@ pub enum PlanError {
         update_bytes: u64,
         /// Memory that may be used.
         budget_bytes: u64,
+        /// Precision of the factor.
+        precision: Precision,
     },
     /// The block width must be at least 1.
     #[error("the block width is 0; it must be at least 1")]

@@ -181,6 +181,7 @@ impl FactorPlan {
                 factor_bytes: self.memory.factor_bytes,
                 update_bytes: self.memory.update_bytes,
                 budget_bytes,
+                precision: self.precision(),
             }),
             _ => Ok(()),
         }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use random::random_symbolic;
-use tamarack_plan::{FactorPlan, Machine, PlanError, PlanOptions, UpdatePlace};
+use tamarack_plan::{FactorPlan, Machine, PlanError, PlanOptions, Precision, UpdatePlace};
 use tamarack_symbolic::SymbolicFactor;
 
 fn plan(symbolic: &Arc<SymbolicFactor>, threads: usize, block: usize) -> FactorPlan {
@@ -213,6 +213,18 @@ fn what_does_not_fit_is_refused_with_the_numbers() {
             assert_eq!((needed_bytes, budget_bytes), (needed, needed - 1));
         }
         other => panic!("{other:?}"),
+    }
+    for (precision, advised) in [(Precision::F64, true), (Precision::F32, false)] {
+        let machine = Machine {
+            memory_bytes: Some(1),
+            ..Machine::default()
+        };
+        let options = PlanOptions {
+            precision,
+            ..PlanOptions::default()
+        };
+        let error = FactorPlan::new(symbolic.clone(), &machine, &options).unwrap_err();
+        assert_eq!(error.to_string().contains("mixed"), advised, "{error}");
     }
     let no_block = PlanOptions {
         block: 0,

@@ -216,6 +216,7 @@ fn fitting_plan(
         index: gpu.info().index,
         needed_bytes,
         free_bytes,
+        precision: options.precision.of_factor(),
     })
 }
 
