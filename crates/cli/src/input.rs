@@ -83,7 +83,7 @@ pub fn ordering(name: &str, n: usize) -> Result<Ordering, Failure> {
             Ok(permutation.into())
         }
         Err(error) => Err(Failure::usage(format!(
-            "{error}; and there is no file of that name"
+            "{error}, {COORDINATES}FILE, {TREE}FILE, or a file with a permutation; and there is no file of that name"
         ))),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tamarack_gpu::GpuOptions;
 use tamarack_numeric::OnNotSpd;
-use tamarack_ordering::Method;
+use tamarack_ordering::{Method, OrderingError};
 use tamarack_plan::{Machine, PlanOptions};
 use tamarack_solve::RefineOptions;
 use tamarack_sparse::Permutation;
@@ -128,6 +128,9 @@ pub enum Ordering {
 }
 
 impl Ordering {
+    /// Names that [`FromStr`] knows, separated by commas.
+    pub const NAMES: &'static str = "auto, best, best:SECONDS, natural, rcm, md, mmd, amd, nd";
+
     /// The name of the method that will be used: `given` for a permutation.
     pub fn name(&self) -> &'static str {
         match self {
@@ -165,7 +168,14 @@ impl FromStr for Ordering {
         match (word, budget) {
             ("auto", _) if word == name => Ok(Self::Auto),
             ("best", Some(budget)) => Ok(Self::Best(budget)),
-            _ => Ok(Self::Method(name.parse()?)),
+            _ => match name.parse() {
+                Ok(method) => Ok(Self::Method(method)),
+                Err(OrderingError::UnknownMethod { name, .. }) => {
+                    let expected = Self::NAMES;
+                    Err(OrderingError::UnknownMethod { name, expected }.into())
+                }
+                Err(error) => Err(error.into()),
+            },
         }
     }
 }
@@ -207,5 +217,21 @@ impl Precision {
 impl fmt::Display for Precision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_an_ordering_is_known_and_told() {
+        for name in Ordering::NAMES.split(", ") {
+            let name = name.replace("SECONDS", "1.5");
+            assert!(name.parse::<Ordering>().is_ok(), "{name}");
+        }
+        assert!(Ordering::NAMES.ends_with(Method::NAMES));
+        let error = "colamd".parse::<Ordering>().unwrap_err().to_string();
+        assert!(error.contains("auto, best"), "{error}");
     }
 }
