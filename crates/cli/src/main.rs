@@ -1,5 +1,7 @@
 //! The `tamarack` command.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
+// They panic where nothing can be written: `out` has what does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
 mod atomic;
@@ -71,7 +73,7 @@ fn report(failure: &Failure, json: bool) -> ExitCode {
         let _ = out::json(&Report { error: failure });
     }
     if !json || failure.reported {
-        eprintln!("error: {}", failure.message);
+        out::say(&format!("error: {}", failure.message));
     }
     failure.exit_code()
 }

@@ -1,4 +1,4 @@
-//! Standard output: the result and nothing else.
+//! Standard output: the result and nothing else. Standard error: all else that is said.
 
 use std::io::{self, Write};
 
@@ -17,6 +17,11 @@ pub fn text(text: &str) -> Result<(), Failure> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Says a line on standard error. Where that is closed or full, nobody listens.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 /// Writes one JSON object, on several lines, to standard output.

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use crate::out;
+
 /// How much is said on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Talk {
@@ -20,7 +22,7 @@ impl Talk {
     /// A warning: said unless `--quiet`.
     pub fn warn(self, text: &str) {
         if self != Self::Quiet {
-            eprintln!("warning: {text}");
+            out::say(&format!("warning: {text}"));
         }
     }
 
@@ -96,11 +98,8 @@ impl Drop for Activity {
         }
         self.bar.finish_and_clear();
         if self.talk == Talk::Verbose {
-            eprintln!(
-                "{}: {}",
-                self.name,
-                crate::out::secs(self.began.elapsed().as_secs_f64())
-            );
+            let secs = out::secs(self.began.elapsed().as_secs_f64());
+            out::say(&format!("{}: {secs}", self.name));
         }
     }
 }

@@ -229,7 +229,7 @@ pub fn warm(args: &WarmArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         out::json(&warm)?;
     } else {
         for failure in &warm.failures {
-            eprintln!("{failure}");
+            out::say(failure);
         }
         out::text(&warm.table())?;
     }
