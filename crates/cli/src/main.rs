@@ -85,10 +85,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
     if !asked && std::env::args_os().any(|a| a == "--json") {
-        let text = error.render().to_string();
-        let line = text.lines().next().unwrap_or_default();
-        let message = line.strip_prefix("error: ").unwrap_or(line).to_string();
-        return report(&Failure::usage(message), true);
+        return report(&Failure::usage(usage_message(error)), true);
     }
     // A reader that has gone away is no reason to panic.
     let _ = error.print();
@@ -97,4 +94,23 @@ fn usage(error: &clap::Error) -> ExitCode {
     } else {
         exit_code::USAGE.into()
     }
+}
+
+/// What is wrong, in one line: the paragraphs before those that say how to go on.
+fn usage_message(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let one_line = |paragraph: &str| {
+        let lines: Vec<&str> = paragraph.lines().map(str::trim).collect();
+        lines.join(" ")
+    };
+    let paragraphs: Vec<String> = text
+        .split("\n\n")
+        .take_while(|p| !p.starts_with("Usage:") && !p.starts_with("For more information"))
+        .map(one_line)
+        .collect();
+    let message = paragraphs.join("; ");
+    message
+        .strip_prefix("error: ")
+        .unwrap_or(&message)
+        .to_owned()
 }
