@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use tamarack::{Analysis, Device, Error, Method, Options, Ordering, Pattern};
 
-use crate::atomic;
 use crate::failure::Failure;
+use crate::files;
 use crate::progress::Talk;
 
 /// The analysis of `pattern`: from the folder where it is there, else new, and then kept there.
@@ -48,8 +48,8 @@ pub fn analysis(
     }
     let analysis = analyze(pattern, options)?;
     let kept = std::fs::create_dir_all(folder)
-        .map_err(|error| atomic::cannot_write(folder, &error))
-        .and_then(|()| atomic::write_bytes(&path, &analysis.to_bytes()));
+        .map_err(|error| files::cannot_write(folder, &error))
+        .and_then(|()| files::write_bytes(&path, &analysis.to_bytes()));
     if let Err(failure) = kept {
         talk.warn(&format!("the analysis is not kept: {}", failure.message));
     }

@@ -69,10 +69,29 @@ impl Failure {
 
     /// The answer is printed, and is not as accurate as it should be.
     pub fn tolerance(message: String) -> Self {
+        Self::new("tolerance", exit_code::TOLERANCE, message).after_result()
+    }
+
+    /// What an interrupt ends that cannot be cancelled.
+    pub fn interrupted() -> Self {
+        Self::new("cancelled", exit_code::INTERRUPTED, "interrupted".into())
+    }
+
+    /// The same failure, after the result was printed.
+    pub fn after_result(self) -> Self {
         Self {
             reported: true,
-            ..Self::new("tolerance", exit_code::TOLERANCE, message)
+            ..self
         }
+    }
+
+    /// What `--json` prints.
+    pub fn object(&self) -> impl Serialize {
+        #[derive(Serialize)]
+        struct Object<'a> {
+            error: &'a Failure,
+        }
+        Object { error: self }
     }
 
     pub fn exit_code(&self) -> ExitCode {

@@ -1,31 +1,83 @@
-//! Ctrl-C: a factorization is cancelled, anything else ends at once; exit code 130 either way.
+//! Ctrl-C and requests to terminate: a factorization is cancelled, anything else ends at once; exit
+//! code 130 either way.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::atomic::remove_pending;
-use crate::failure::exit_code;
+use tamarack::{Error, FactorError, files};
 
-/// Set by the first Ctrl-C during a factorization.
+use crate::failure::{Failure, exit_code};
+use crate::out;
+
+/// Set by the first interrupt during a factorization.
 static CANCEL: AtomicBool = AtomicBool::new(false);
-/// Whether somebody looks at `CANCEL`.
-static WATCHED: AtomicBool = AtomicBool::new(false);
+/// Whether somebody looks at `CANCEL`. The lock is held while an interrupt is handled.
+static WATCHED: Mutex<bool> = Mutex::new(false);
+
+fn watched() -> MutexGuard<'static, bool> {
+    WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Catches interrupts from now on. Without it they would leave half-written files behind.
-pub fn install() {
-    let handler = || {
-        if !WATCHED.load(Ordering::SeqCst) || CANCEL.swap(true, Ordering::SeqCst) {
-            remove_pending();
-            std::process::exit(exit_code::INTERRUPTED.into());
+pub fn install(json: bool) {
+    let handler = move || {
+        let watched = watched();
+        if !*watched || CANCEL.swap(true, Ordering::SeqCst) {
+            end(json);
         }
     };
+    let ignored = hangup_is_ignored();
     // Where no handler can be installed the default one ends the program.
     let _ = ctrlc::set_handler(handler);
+    if ignored {
+        ignore_hangup();
+    }
 }
 
 /// Runs `work` with a flag that an interrupt sets.
-pub fn cancellable<T>(work: impl FnOnce(&AtomicBool) -> T) -> T {
-    WATCHED.store(true, Ordering::SeqCst);
-    let value = work(&CANCEL);
-    WATCHED.store(false, Ordering::SeqCst);
-    value
+pub fn cancellable<T>(work: impl FnOnce(&AtomicBool) -> Result<T, Error>) -> Result<T, Error> {
+    *watched() = true;
+    let outcome = work(&CANCEL);
+    *watched() = false;
+    if outcome.is_ok() && CANCEL.load(Ordering::SeqCst) {
+        // The interrupt came when the work had looked at the flag for the last time.
+        return Err(FactorError::Cancelled.into());
+    }
+    outcome
 }
+
+/// Ends the program. Threads that want to print their own object or to finish a file wait for that.
+fn end(json: bool) -> ! {
+    files::abandon();
+    if json {
+        out::last_json(&Failure::interrupted().object());
+    }
+    std::process::exit(exit_code::INTERRUPTED.into());
+}
+
+/// Whether whoever started the program, such as `nohup`, wants it to outlive the terminal.
+#[cfg(unix)]
+fn hangup_is_ignored() -> bool {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: no new action is given; where the call succeeds it has filled the old one.
+    unsafe {
+        libc::sigaction(libc::SIGHUP, std::ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init().sa_sigaction == libc::SIG_IGN
+    }
+}
+
+#[cfg(unix)]
+fn ignore_hangup() {
+    // SAFETY: no code of ours runs in a signal that is ignored.
+    unsafe {
+        libc::signal(libc::SIGHUP, libc::SIG_IGN);
+    }
+}
+
+#[cfg(not(unix))]
+fn hangup_is_ignored() -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn ignore_hangup() {}

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tamarack::{GpuOptions, OnNotSpd, Options, Ordering, Precision, Rates, calibrate};
 
 use crate::args::{MachineArgs, PrecisionArg};
-use crate::atomic;
+use crate::files;
 use crate::progress::Talk;
 
 /// What the cache file holds.
@@ -57,7 +57,7 @@ fn rates(talk: Talk) -> Rates {
     {
         // Without a cache the next run measures again.
         let _ = std::fs::create_dir_all(folder);
-        let _ = atomic::write_bytes(&path, text.as_bytes());
+        let _ = files::write_bytes(&path, text.as_bytes());
     }
     rates
 }

@@ -4,10 +4,10 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
-mod atomic;
 mod cache;
 mod commands;
 mod failure;
+mod files;
 mod heap;
 mod input;
 mod interrupt;
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     heap::keep(cli.command.threads());
-    interrupt::install();
+    interrupt::install(cli.json);
     let talk = match (cli.quiet, cli.verbose) {
         (true, _) => Talk::Quiet,
         (_, true) => Talk::Verbose,
@@ -64,13 +64,9 @@ fn run(command: &Command, json: bool, talk: Talk) -> Result<(), Failure> {
 
 /// Says why a command failed: on standard error, or with `--json` as an object on standard output.
 fn report(failure: &Failure, json: bool) -> ExitCode {
-    #[derive(serde::Serialize)]
-    struct Report<'a> {
-        error: &'a Failure,
-    }
     if json && !failure.reported {
         // Where standard output is closed, too, nobody listens.
-        let _ = out::json(&Report { error: failure });
+        let _ = out::json(&failure.object());
     }
     if !json || failure.reported {
         out::say(&format!("error: {}", failure.message));

@@ -1,6 +1,8 @@
 //! Standard output: the result and nothing else. Standard error: all else that is said.
 
 use std::io::{self, Write};
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
@@ -24,8 +26,31 @@ pub fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
+/// Whether an object is printed, or is being printed.
+static OBJECT: Mutex<bool> = Mutex::new(false);
+
+fn object_begun() -> MutexGuard<'static, bool> {
+    OBJECT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Writes one JSON object, on several lines, to standard output.
 pub fn json(object: &impl Serialize) -> Result<(), Failure> {
+    *object_begun() = true;
+    print_json(object)
+}
+
+/// Writes an object unless another was begun, for a program that ends at once: no other follows,
+/// as [`json`] waits from now on.
+pub fn last_json(object: &impl Serialize) {
+    let begun = object_begun();
+    if !*begun {
+        // Where standard output is closed nobody listens.
+        let _ = print_json(object);
+    }
+    mem::forget(begun);
+}
+
+fn print_json(object: &impl Serialize) -> Result<(), Failure> {
     let line = serde_json::to_string_pretty(object)
         .map_err(|e| Failure::resources(format!("cannot write JSON: {e}")))?;
     text(&(line + "\n"))

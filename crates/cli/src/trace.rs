@@ -4,15 +4,13 @@
 //! microseconds. Events of a lane nest. A GPU is a process (`pid`) of its own with a lane for each stream, on the same clock.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use serde::Serialize;
 use tamarack::{Activity, DeviceProfile, DeviceSpan, Event, Profile, Purpose};
 
-use crate::atomic;
 use crate::failure::Failure;
+use crate::files;
 
 #[derive(Serialize)]
 struct Trace<'a> {
@@ -122,12 +120,7 @@ pub fn write(
         device_entries(device, &mut events);
     }
     let trace = Trace { unit: "ms", events };
-    atomic::write(path, |temporary| {
-        let failed = |e: &dyn std::fmt::Display| atomic::cannot_write(path, e);
-        let mut out = BufWriter::new(File::create(temporary).map_err(|e| failed(&e))?);
-        serde_json::to_writer(&mut out, &trace).map_err(|e| failed(&e))?;
-        out.flush().map_err(|e| failed(&e))
-    })
+    files::write(path, |out| Ok(serde_json::to_writer(out, &trace)?))
 }
 
 fn entries(profile: &Profile) -> Vec<Entry<'_>> {

@@ -8,7 +8,7 @@ use crate::commands::report::{AnalysisReport, MatrixReport, row};
 use crate::failure::Failure;
 use crate::out::{flops, grouped, secs};
 use crate::progress::Talk;
-use crate::{input, out};
+use crate::{files, input, out};
 
 #[derive(Debug, Serialize)]
 struct Report {
@@ -23,6 +23,9 @@ struct Comparison {
 }
 
 pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
+    if let Some(path) = &args.write_permutation {
+        files::check_array(path)?;
+    }
     let loaded = input::matrix(&args.a, talk)?;
     let matrix = MatrixReport::new(&loaded);
     let analyze = |ordering: Ordering| {

@@ -93,7 +93,7 @@ pub fn run(args: &BenchArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         let s = analysis.seconds();
         let phases = [s.order_secs, s.symbolic_secs, s.plan_secs];
         let numeric = once(&analysis, a, args.rhs as usize)
-            .map_err(|error| Failure::from(error).about(&args.a))?;
+            .map_err(|error| Failure::from(error).about(&loaded.source))?;
         for (list, secs) in times.iter_mut().zip(phases.into_iter().chain(numeric.0)) {
             list.push(secs);
         }
@@ -139,30 +139,32 @@ fn once(
     let mut b = vec![0.0; n];
     let x: Vec<f64> = (0..n).map(|i| 1.0 + (0.37 * i as f64).sin()).collect();
     a.matvec(&x, &mut b);
-    interrupt::cancellable(|flag| {
+    // Solves do not look at the flag: an interrupt ends them at once.
+    let (mut factor, first, again) = interrupt::cancellable(|flag| {
         let control = Control {
             cancel: Some(flag),
             ..Control::default()
         };
         let (mut factor, first) = timed(|| analysis.factorize_with(a, &control))?;
         let ((), again) = timed(|| factor.refactorize_with(a, &control))?;
-        let solve = |factor: &mut Factor, k: usize| {
-            let mut x = b.repeat(k);
-            // The first solve makes room; the second is the one that is repeated in practice.
-            factor.solve(&mut x)?;
-            let mut x = b.repeat(k);
-            timed(|| factor.solve(&mut x)).map(|((), secs)| secs)
-        };
-        let one = solve(&mut factor, 1)?;
-        let many = solve(&mut factor, rhs)?;
-        let mut x = b.clone();
-        let (report, refined) = timed(|| factor.solve_refined(a, &mut x))?;
-        let accuracy = Accuracy {
-            normwise_backward_error: report.normwise_backward_error(),
-            componentwise_backward_error: report.componentwise_backward_error(),
-        };
-        Ok(([first, again, one, many, refined], accuracy))
-    })
+        Ok((factor, first, again))
+    })?;
+    let solve = |factor: &mut Factor, k: usize| {
+        let mut x = b.repeat(k);
+        // The first solve makes room; the second is the one that is repeated in practice.
+        factor.solve(&mut x)?;
+        let mut x = b.repeat(k);
+        timed(|| factor.solve(&mut x)).map(|((), secs)| secs)
+    };
+    let one = solve(&mut factor, 1)?;
+    let many = solve(&mut factor, rhs)?;
+    let mut x = b.clone();
+    let (report, refined) = timed(|| factor.solve_refined(a, &mut x))?;
+    let accuracy = Accuracy {
+        normwise_backward_error: report.normwise_backward_error(),
+        componentwise_backward_error: report.componentwise_backward_error(),
+    };
+    Ok(([first, again, one, many, refined], accuracy))
 }
 
 fn timed<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<(T, f64), Error> {

@@ -7,7 +7,7 @@ use crate::args::GenerateArgs;
 use crate::commands::report::MatrixReport;
 use crate::failure::Failure;
 use crate::progress::Talk;
-use crate::{input, out};
+use crate::{files, input, out};
 
 pub fn run(args: &GenerateArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     if args.list {
@@ -20,6 +20,7 @@ pub fn run(args: &GenerateArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     };
     let name = model.strip_prefix("model:").unwrap_or(model);
     name.parse::<Model>().map_err(Error::from)?;
+    files::check_matrix(output)?;
     let loaded = input::matrix(&format!("model:{name}"), talk)?;
     let activity = talk.spinner(format!("writing {}", output.display()));
     io::write_matrix(output, &loaded.matrix).map_err(Error::from)?;

@@ -236,9 +236,8 @@ pub fn warm(args: &WarmArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     match warm.failures.len() {
         0 => Ok(()),
         count => {
-            let mut failure = Failure::resources(format!("{count} programs do not compile"));
-            failure.reported = json;
-            Err(failure)
+            let failure = Failure::resources(format!("{count} programs do not compile"));
+            Err(failure.after_result())
         }
     }
 }

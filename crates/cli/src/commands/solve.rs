@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::out::secs;
 use crate::peak::Peak;
 use crate::progress::Talk;
-use crate::{cache, input, interrupt, machine, out, trace};
+use crate::{cache, files, input, interrupt, machine, out, trace};
 
 #[derive(Debug, Serialize)]
 struct Report {
@@ -71,6 +71,7 @@ struct Accuracy {
 }
 
 pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
+    check_outputs(args)?;
     let loaded = input::matrix(&args.a, talk)?;
     let (a, n) = (&loaded.matrix, loaded.matrix.n());
     let b = match &args.b {
@@ -90,30 +91,27 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let analysis = cache::analysis(folder, name, a.pattern(), &options, talk, Analysis::new)?;
     activity.done();
     Peak::reset();
-    let (mut factor, factorize_secs) =
-        factorize(&analysis, a, talk).map_err(|error| Failure::from(error).about(&args.a))?;
+    let (mut factor, factorize_secs) = factorize(&analysis, a, talk)
+        .map_err(|error| Failure::from(error).about(&loaded.source))?;
     let peak_bytes = peak.end_bytes();
     let activity = talk.spinner("solving");
     let mut x = b.values.clone();
     let solved = factor.solve_refined(a, &mut x)?;
     let solve_secs = activity.done();
-    let profile = analysis.take_profile();
-    let device = analysis.take_device_profile()?;
-    if let (Some(Some(path)), Some(profile)) = (&args.profile, &profile) {
-        trace::write(path, profile, device.as_ref())?;
-    }
-    let accuracy = measure(args, a, &b, &x, &mut factor, &solved)?;
+    let x = DenseColumns {
+        n,
+        ncols: b.ncols,
+        values: x,
+    };
     if let Some(path) = &args.output {
-        let x = DenseColumns {
-            n,
-            ncols: b.ncols,
-            values: x,
-        };
         write_vectors(path, &x).map_err(Error::from)?;
     }
+    let profile = analysis.take_profile();
+    let device = analysis.take_device_profile()?;
+    let accuracy = measure(args, a, &b, &x.values, &mut factor, &solved)?;
     // On a GPU the host's threads wait.
-    let profile = profile.filter(|_| device.is_none());
-    let profile = profile.map(|p| report_profile(&p, &analysis, talk));
+    let of_host = profile.as_ref().filter(|_| device.is_none());
+    let of_host = of_host.map(|p| report_profile(p, &analysis, talk));
     let plan = analysis.plan();
     let report = Report {
         matrix: MatrixReport::new(&loaded),
@@ -135,13 +133,16 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
                 .then(|| outcome(&solved.outcome)),
         },
         accuracy,
-        profile,
+        profile: of_host,
         device_profile: device.as_ref().map(DeviceProfileReport::new),
     };
     if json {
         out::json(&report)?
     } else {
         out::text(&report.text())?
+    }
+    if let (Some(Some(path)), Some(profile)) = (&args.profile, &profile) {
+        trace::write(path, profile, device.as_ref()).map_err(Failure::after_result)?;
     }
     let accuracy = &report.accuracy;
     if accuracy.solved {
@@ -151,6 +152,17 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         "the backward error {:.1e} is above the tolerance {:.1e}",
         accuracy.normwise_backward_error, accuracy.tolerance
     )))
+}
+
+/// Fails where what was asked for could not be written in the end.
+fn check_outputs(args: &SolveArgs) -> Result<(), Failure> {
+    if let Some(path) = &args.output {
+        files::check_array(path)?;
+    }
+    match &args.profile {
+        Some(Some(path)) => files::check(path),
+        _ => Ok(()),
+    }
 }
 
 /// Where the time went beside what the machine could do.

@@ -4,16 +4,15 @@
 //! logarithmic scale. L is counted by supernodes, not by entries, so that its size hardly matters.
 
 use std::fmt::Write as _;
-use std::io::BufWriter;
+use std::io::{self, Write};
 
 use tamarack::{Analysis, Options, Pattern, Permutation, SymbolicFactor, UserIdx};
 
 use crate::args::SpyArgs;
-use crate::atomic::{cannot_write, write, write_bytes};
 use crate::commands::report::{MatrixReport, row};
 use crate::failure::Failure;
 use crate::progress::Talk;
-use crate::{input, out};
+use crate::{files, input, out};
 
 /// Shades of gray in an SVG: neighbors of equal shade are one rectangle.
 const SHADES: u8 = 12;
@@ -27,6 +26,7 @@ pub fn run(args: &SpyArgs, json: bool, talk: Talk) -> Result<(), Failure> {
             "{shown}: a picture is a .png or a .svg file"
         )));
     }
+    files::check(&args.output)?;
     let loaded = input::matrix(&args.a, talk)?;
     let pattern = loaded.matrix.pattern();
     let most = args.pixels.unwrap_or(if svg { 200 } else { 1000 }) as usize;
@@ -46,9 +46,9 @@ pub fn run(args: &SpyArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         grid.add_matrix(pattern, None);
     }
     if svg {
-        write_bytes(&args.output, grid.svg().as_bytes())?;
+        files::write_bytes(&args.output, grid.svg().as_bytes())?;
     } else {
-        write(&args.output, |path| grid.png(path))?;
+        files::write(&args.output, |out| grid.png(out))?;
     }
     let report = MatrixReport::new(&loaded);
     if json {
@@ -136,20 +136,17 @@ impl Grid {
             .map(move |&c| if c == 0 { 0.0 } else { shade(c as f64) })
     }
 
-    fn png(&self, path: &std::path::Path) -> Result<(), Failure> {
-        let failed = |e: &dyn std::fmt::Display| cannot_write(path, e);
-        let file = std::fs::File::create(path).map_err(|e| failed(&e))?;
-        let mut encoder =
-            png::Encoder::new(BufWriter::new(file), self.side as u32, self.side as u32);
+    fn png(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut encoder = png::Encoder::new(out, self.side as u32, self.side as u32);
         encoder.set_color(png::ColorType::Grayscale);
         encoder.set_depth(png::BitDepth::Eight);
         let pixels: Vec<u8> = self
             .shades()
             .map(|s| (255.0 * (1.0 - s)).round() as u8)
             .collect();
-        let mut writer = encoder.write_header().map_err(|e| failed(&e))?;
-        writer.write_image_data(&pixels).map_err(|e| failed(&e))?;
-        writer.finish().map_err(|e| failed(&e))
+        let mut writer = encoder.write_header()?;
+        writer.write_image_data(&pixels)?;
+        Ok(writer.finish()?)
     }
 
     fn svg(&self) -> String {
@@ -225,10 +222,11 @@ mod tests {
     fn a_png_decodes_to_its_size() {
         let mut grid = Grid::new(4, 4);
         grid.add_matrix(arrow().pattern(), None);
-        let file = tempfile::NamedTempFile::new().unwrap();
-        grid.png(file.path()).unwrap();
-        let open = std::io::BufReader::new(std::fs::File::open(file.path()).unwrap());
-        let reader = png::Decoder::new(open).read_info().unwrap();
+        let mut bytes = Vec::new();
+        grid.png(&mut bytes).unwrap();
+        let reader = png::Decoder::new(io::Cursor::new(bytes))
+            .read_info()
+            .unwrap();
         assert_eq!((reader.info().width, reader.info().height), (4, 4));
     }
 }

@@ -7,12 +7,11 @@ use std::fmt::Write as _;
 use tamarack::{Analysis, Options, SymbolicFactor};
 
 use crate::args::TreeArgs;
-use crate::atomic::write_bytes;
 use crate::commands::report::{AnalysisReport, MatrixReport, row};
 use crate::failure::Failure;
 use crate::out::{flops, grouped};
 use crate::progress::Talk;
-use crate::{input, out};
+use crate::{files, input, out};
 
 /// Size of the drawing, and the room around it for labels.
 const WIDTH: f64 = 1200.0;
@@ -32,6 +31,7 @@ pub fn run(args: &TreeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
             "{shown}: the tree is drawn as a .svg file"
         )));
     }
+    files::check(&args.output)?;
     let loaded = input::matrix(&args.a, talk)?;
     let matrix = MatrixReport::new(&loaded);
     let mut options = Options::default();
@@ -50,7 +50,7 @@ pub fn run(args: &TreeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         report.ordering
     );
     let drawing = draw(analysis.symbolic(), args.fronts as usize, &title);
-    write_bytes(&args.output, drawing.as_bytes())?;
+    files::write_bytes(&args.output, drawing.as_bytes())?;
     if json {
         return out::json(&matrix);
     }

@@ -1,0 +1,67 @@
+//! Output files: looked at before the work whose result they are for; they appear whole or not at
+//! all.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use tamarack::files;
+use tamarack::io::MatrixFormat;
+
+use crate::failure::Failure;
+
+/// Formats that vectors and permutations are not written in.
+const NOT_MATRIX_MARKET: [&str; 11] = [
+    "npy", "npz", "rb", "rsa", "hb", "csv", "tsv", "json", "mat", "h5", "hdf5",
+];
+
+/// Fails where no file can be written at `path`.
+pub fn check(path: &Path) -> Result<(), Failure> {
+    files::check(path).map_err(|e| cannot_write(path, &e))
+}
+
+/// As [`check`], for a matrix, whose format the name says.
+pub fn check_matrix(path: &Path) -> Result<(), Failure> {
+    if MatrixFormat::of_name(path).is_none() {
+        return Err(Failure::usage(format!(
+            "{}: the name says no format; use .mtx or .rb (.mtx.gz and .rb.gz compress)",
+            path.display()
+        )));
+    }
+    check(path)
+}
+
+/// As [`check`], for what is written as a Matrix Market array whatever its name says.
+pub fn check_array(path: &Path) -> Result<(), Failure> {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let name = Path::new(name.strip_suffix(".gz").unwrap_or(&name));
+    match name.extension().and_then(|e| e.to_str()) {
+        Some(other) if NOT_MATRIX_MARKET.contains(&other) => Err(Failure::usage(format!(
+            "{}: a Matrix Market array is written, not .{other}; use .mtx or .mtx.gz",
+            path.display()
+        ))),
+        _ => check(path),
+    }
+}
+
+/// Writes a file through a buffer.
+pub fn write(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let all = |file: &mut std::fs::File| {
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()
+    };
+    files::replace(path, all).map_err(|e| cannot_write(path, &e))
+}
+
+/// Writes bytes.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write(path, |out| out.write_all(bytes))
+}
+
+/// The failure of a file that could not be written.
+pub fn cannot_write(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::resources(format!("cannot write {}: {error}", path.display()))
+}

@@ -1,0 +1,97 @@
+//! What is written where some of it cannot be: no result is lost for another's sake.
+#![cfg(unix)]
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+
+fn tamarack(cache: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tamarack"));
+    command.env("XDG_CACHE_HOME", cache);
+    command
+}
+
+/// A file that can be opened and not written to.
+#[cfg(target_os = "linux")]
+const FULL: &str = "/dev/full";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_error_that_is_full_costs_no_solution() {
+    let dir = tempfile::tempdir().unwrap();
+    let x = dir.path().join("x.mtx");
+    let full = || File::options().write(true).open(FULL).unwrap();
+    let status = tamarack(dir.path())
+        .args(["solve", "-v", "model:p2d5_10", "-o"])
+        .arg(&x)
+        .stderr(full())
+        .output()
+        .unwrap()
+        .status;
+    assert_eq!(status.code(), Some(0));
+    assert!(x.exists());
+    let output = tamarack(dir.path())
+        .args(["solve", "nosuch.mtx"])
+        .stderr(full())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_trace_that_cannot_be_written_costs_neither_solution_nor_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let x = dir.path().join("x.mtx");
+    let output = tamarack(dir.path())
+        .args(["solve", "model:p2d5_10", "--json", "-o"])
+        .arg(&x)
+        .arg(format!("--profile={FULL}"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["accuracy"]["solved"], true);
+    assert!(x.exists());
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("cannot write /dev/full"), "{error}");
+}
+
+#[test]
+fn a_picture_replaces_what_a_link_points_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, link) = (dir.path().join("a.png"), dir.path().join("link.png"));
+    fs::write(&file, "old").unwrap();
+    std::os::unix::fs::symlink("a.png", &link).unwrap();
+    let spy = tamarack(dir.path())
+        .args(["spy", "model:p2d5_3", "-o"])
+        .arg(&link)
+        .output()
+        .unwrap();
+    assert!(spy.status.success());
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read(&file).unwrap().starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn a_folder_that_is_missing_is_found_before_the_work() {
+    let dir = tempfile::tempdir().unwrap();
+    let commands: [&[&str]; 6] = [
+        &["solve", "model:p2d5_3", "-o", "no/x.mtx"],
+        &["solve", "model:p2d5_3", "--profile=no/x.mtx"],
+        &["generate", "p2d5_3", "-o", "no/x.mtx"],
+        &["convert", "model:p2d5_3", "no/x.mtx"],
+        &["analyze", "model:p2d5_3", "--write-permutation", "no/x.mtx"],
+        &["tree", "model:p2d5_3", "-o", "no/x.svg"],
+    ];
+    for arguments in commands {
+        let mut command = tamarack(dir.path());
+        command.current_dir(dir.path()).args(arguments).arg("-v");
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(4), "{arguments:?}");
+        let error = String::from_utf8_lossy(&output.stderr);
+        // What is done is said, so nothing was.
+        let wrong = error.starts_with("error: cannot write no/x.") && !error.contains(".tmp");
+        assert!(wrong, "{arguments:?}: {error}");
+    }
+}
