@@ -159,7 +159,8 @@ pub struct SolveArgs {
     pub cache: CacheArgs,
     #[command(flatten)]
     pub machine: MachineArgs,
-    /// Refinement steps at most, `off`, or `quad`: residuals in twice the working precision
+    /// Refinement steps at most, `off`, or `quad`: residuals in twice the working precision. `--precision mixed` takes up to
+    /// twice as many steps, and then conjugate gradients or a factor in f64 where these do not suffice
     #[arg(long, value_name = "N|off|quad", default_value = "auto")]
     pub refine: RefineArg,
     /// Where A is not positive definite, factorize A + sigma I and report sigma
@@ -200,7 +201,7 @@ pub struct AnalyzeArgs {
     pub ordering: OrderingArgs,
     /// Compare these orderings, or all of them where none is named
     #[arg(long, value_name = "NAMES", num_args = 0..=1, value_delimiter = ',',
-          default_missing_value = "all", conflicts_with = "write_permutation")]
+          default_missing_value = "all", conflicts_with_all = ["write_permutation", "ordering"])]
     pub compare: Vec<String>,
     /// Write the permutation to a file
     #[arg(long, value_name = "FILE")]
@@ -245,15 +246,17 @@ pub struct ConvertArgs {
     pub output: PathBuf,
 }
 
+// Neither permuted nor factorized, A is drawn in the order in which it was given, and nothing is ordered.
 #[derive(Debug, Args)]
+#[command(mut_arg("ordering", |ordering| ordering.requires("reordered")))]
 pub struct SpyArgs {
     /// The matrix: a file or model:NAME
     pub a: String,
     /// Draw the matrix in elimination order
-    #[arg(long, conflicts_with = "factor")]
+    #[arg(long, group = "reordered")]
     pub permuted: bool,
     /// Draw the factor L
-    #[arg(long)]
+    #[arg(long, group = "reordered")]
     pub factor: bool,
     #[command(flatten)]
     pub ordering: OrderingArgs,

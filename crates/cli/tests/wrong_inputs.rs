@@ -39,6 +39,36 @@ const CASES: &[Case] = &[
     ),
     (
         GOOD,
+        &["solve", "FILE", "--ordering", "colamd"],
+        1,
+        "auto, best, best:SECONDS, natural, rcm, md, mmd, amd, nd, coordinates:",
+    ),
+    (
+        GOOD,
+        &["analyze", "FILE", "--ordering", "nd", "--compare"],
+        1,
+        "cannot be used with",
+    ),
+    (
+        GOOD,
+        &["spy", "FILE", "--ordering", "nd", "-o", "picture.svg"],
+        1,
+        "--permuted|--factor",
+    ),
+    (
+        GOOD,
+        &["solve", "FILE", "-o", "x.npy"],
+        1,
+        "a Matrix Market array is written",
+    ),
+    (
+        GOOD,
+        &["generate", "p2d5_3", "-o", "a.txt"],
+        1,
+        "says no format",
+    ),
+    (
+        GOOD,
         &["solve", "FILE", "--ordering", "tree:nofile"],
         2,
         "cannot open nofile",
@@ -337,4 +367,24 @@ fn a_good_run_prints_the_keys_that_scripts_rely_on() {
             "{args:?}"
         );
     }
+}
+
+#[test]
+fn a_usage_error_as_json_says_what_is_missing_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let message = |args: &[&str]| {
+        let output = tamarack(args, dir.path());
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        object["error"]["message"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(
+        message(&["solve", "--json"]),
+        "the following required arguments were not provided: <A>"
+    );
+    let choice = message(&["solve", "A.mtx", "--precision", "f16", "--json"]);
+    assert!(
+        choice.ends_with("[possible values: f64, f32, mixed]"),
+        "{choice}"
+    );
 }
