@@ -146,7 +146,7 @@ pub enum PrecisionArg {
 #[derive(Debug, Args)]
 pub struct SolveArgs {
     /// The matrix: a file or model:NAME
-    pub a: String,
+    pub a: PathBuf,
     /// Right-hand sides [default: those of the all-ones solution, whose error is then printed]
     #[arg(short, value_name = "FILE")]
     pub b: Option<PathBuf>,
@@ -190,13 +190,13 @@ pub enum RefineArg {
 #[derive(Debug, Args)]
 pub struct InfoArgs {
     /// The matrix: a file or model:NAME
-    pub a: String,
+    pub a: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub struct AnalyzeArgs {
     /// The matrix: a file or model:NAME
-    pub a: String,
+    pub a: PathBuf,
     #[command(flatten)]
     pub ordering: OrderingArgs,
     /// Compare these orderings, or all of them where none is named
@@ -211,7 +211,7 @@ pub struct AnalyzeArgs {
 #[derive(Debug, Args)]
 pub struct PlanArgs {
     /// The matrix: a file or model:NAME
-    pub a: String,
+    pub a: PathBuf,
     #[command(flatten)]
     pub ordering: OrderingArgs,
     #[command(flatten)]
@@ -241,7 +241,7 @@ pub struct GenerateArgs {
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
     /// The matrix: a file or model:NAME
-    pub input: String,
+    pub input: PathBuf,
     /// File to write: .mtx or .rb, or either with .gz
     pub output: PathBuf,
 }
@@ -251,7 +251,7 @@ pub struct ConvertArgs {
 #[command(mut_arg("ordering", |ordering| ordering.requires("reordered")))]
 pub struct SpyArgs {
     /// The matrix: a file or model:NAME
-    pub a: String,
+    pub a: PathBuf,
     /// Draw the matrix in elimination order
     #[arg(long, group = "reordered")]
     pub permuted: bool,
@@ -271,7 +271,7 @@ pub struct SpyArgs {
 #[derive(Debug, Args)]
 pub struct TreeArgs {
     /// The matrix: a file or model:NAME
-    pub a: String,
+    pub a: PathBuf,
     #[command(flatten)]
     pub ordering: OrderingArgs,
     /// Picture to write: .svg
@@ -286,7 +286,7 @@ pub struct TreeArgs {
 #[derive(Debug, Args)]
 pub struct BenchArgs {
     /// The matrix: a file or model:NAME
-    pub a: String,
+    pub a: PathBuf,
     /// Runs of every phase
     #[arg(long, value_name = "N", default_value_t = 5,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]

@@ -26,8 +26,9 @@ pub struct Loaded {
 }
 
 /// Reads a matrix, or makes a model problem.
-pub fn matrix(source: &str, talk: Talk) -> Result<Loaded, Failure> {
-    let (matrix, secs) = if let Some(name) = source.strip_prefix(MODEL) {
+pub fn matrix(source: &Path, talk: Talk) -> Result<Loaded, Failure> {
+    let model = source.to_str().and_then(|s| s.strip_prefix(MODEL));
+    let (matrix, secs) = if let Some(name) = model {
         let model: Model = name.parse().map_err(Error::from)?;
         let activity = talk.spinner(format!("generating {name}"));
         let matrix = model.generate().map_err(Error::from)?;
@@ -45,7 +46,7 @@ pub fn matrix(source: &str, talk: Talk) -> Result<Loaded, Failure> {
         (matrix, activity.done())
     };
     Ok(Loaded {
-        source: source.to_string(),
+        source: source.display().to_string(),
         matrix,
         secs,
     })

@@ -1,7 +1,9 @@
 //! What is written where some of it cannot be: no result is lost for another's sake.
 #![cfg(unix)]
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -93,5 +95,24 @@ fn a_folder_that_is_missing_is_found_before_the_work() {
         // What is done is said, so nothing was.
         let wrong = error.starts_with("error: cannot write no/x.") && !error.contains(".tmp");
         assert!(wrong, "{arguments:?}: {error}");
+    }
+}
+
+// Elsewhere not every name is allowed.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_need_not_be_utf_8() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(OsStr::from_bytes(b"a\xff.mtx"));
+    for arguments in [
+        [
+            OsStr::new("convert"),
+            OsStr::new("model:p2d5_3"),
+            path.as_os_str(),
+        ],
+        [OsStr::new("solve"), path.as_os_str(), OsStr::new("--quiet")],
+    ] {
+        let output = tamarack(dir.path()).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
     }
 }

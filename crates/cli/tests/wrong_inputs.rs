@@ -388,3 +388,22 @@ fn a_usage_error_as_json_says_what_is_missing_in_one_line() {
         "{choice}"
     );
 }
+
+#[test]
+fn the_list_of_models_is_one_object() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = tamarack(&["generate", "--list", "--json"], dir.path());
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(object["models"][0]["example"].is_string(), "{object}");
+}
+
+#[test]
+fn a_matrix_without_entries_has_no_range_of_its_diagonal() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("empty.mtx");
+    let text = "%%MatrixMarket matrix coordinate real symmetric\n0 0 0\n";
+    std::fs::write(&path, text).unwrap();
+    let output = tamarack(&["info", path.to_str().unwrap()], dir.path());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(!text.contains("inf to"), "{text}");
+}

@@ -21,7 +21,7 @@ pub fn run(args: &GenerateArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let name = model.strip_prefix("model:").unwrap_or(model);
     name.parse::<Model>().map_err(Error::from)?;
     files::check_matrix(output)?;
-    let loaded = input::matrix(&format!("model:{name}"), talk)?;
+    let loaded = input::matrix(format!("model:{name}").as_ref(), talk)?;
     let activity = talk.spinner(format!("writing {}", output.display()));
     io::write_matrix(output, &loaded.matrix).map_err(Error::from)?;
     activity.done();
@@ -40,7 +40,11 @@ fn list(json: bool) -> Result<(), Failure> {
         example: &'static str,
         description: &'static str,
     }
-    let entries: Vec<Entry> = families()
+    #[derive(serde::Serialize)]
+    struct List {
+        models: Vec<Entry>,
+    }
+    let models: Vec<Entry> = families()
         .iter()
         .map(|f| Entry {
             family: f.name,
@@ -49,8 +53,8 @@ fn list(json: bool) -> Result<(), Failure> {
         })
         .collect();
     if json {
-        return out::json(&entries);
+        return out::json(&List { models });
     }
     let line = |e: &Entry| format!("{:<16}{}\n", e.example, e.description);
-    out::text(&entries.iter().map(line).collect::<String>())
+    out::text(&models.iter().map(line).collect::<String>())
 }

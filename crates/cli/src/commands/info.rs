@@ -70,10 +70,13 @@ pub fn run(args: &InfoArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     text += &row("bandwidth", &info.bandwidth.to_string());
     text += &row("components", &info.connected_components.to_string());
     text += &row("norm", &format!("{:.3e} (infinity)", info.norm_inf));
-    let range = format!(
-        "{:.3e} to {:.3e}",
-        info.smallest_diagonal, info.largest_diagonal
-    );
+    let range = match n {
+        0 => "no entries".to_owned(),
+        _ => format!(
+            "{:.3e} to {:.3e}",
+            info.smallest_diagonal, info.largest_diagonal
+        ),
+    };
     text += &row("diagonal", &range);
     text += &row("dominance", &format!("{} of {n} rows", info.dominant_rows));
     if info.bad_diagonal > 0 {
