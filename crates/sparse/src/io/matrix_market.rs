@@ -1,4 +1,4 @@
-//! Matrix Market files: the header, and the coordinate format of matrices.
+//! Matrix Market files: the coordinate format of matrices.
 //!
 //! Format: Boisvert, Pozo, Remington 1996. One pass over blocks of whole lines; the inner loop sees
 //! a slice and no errors but "this line is not an entry", which is then explained off the hot
@@ -7,111 +7,14 @@
 use super::ReadOptions;
 use super::both_halves::{BothHalves, Trouble};
 use super::error::{IoError, Spot, shown};
+use super::header::{Header, Symmetry, header, sizes};
 use super::lines::Lines;
 use super::number::{Real, parse_real, parse_uint, skip_blanks};
 use super::source::Source;
 use crate::SymmetricCsc;
 
-/// First word of every Matrix Market file.
-pub(crate) const BANNER: &[u8] = b"%%MatrixMarket";
 /// Bytes of the shortest line that holds an entry: `1 1 1`.
 const SHORTEST_ENTRY_BYTES: u64 = 6;
-
-/// The header line: what is supported of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Header {
-    /// Coordinate format; otherwise array.
-    pub coordinate: bool,
-    /// Symmetric; otherwise general.
-    pub symmetric: bool,
-}
-
-/// Reads the header line. Words may be in upper or lower case.
-pub(crate) fn header(lines: &mut Lines) -> Result<Header, IoError> {
-    let Some((line, text)) = lines.next_line()? else {
-        return Err(lines.error_in_file("the file is empty"));
-    };
-    let words: Vec<String> = text
-        .split(u8::is_ascii_whitespace)
-        .filter(|w| !w.is_empty())
-        .map(|w| shown(&w.to_ascii_lowercase()))
-        .collect();
-    if words.first().is_none_or(|w| w != "%%matrixmarket") {
-        return Err(lines.error_at(line, "the header does not begin with `%%MatrixMarket`"));
-    }
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let [_, object, format, field, symmetry] = words[..] else {
-        let example = "`%%MatrixMarket matrix coordinate real symmetric`";
-        return Err(lines.error_at(
-            line,
-            format!("the header must have five words, as {example}"),
-        ));
-    };
-    if object != "matrix" {
-        return Err(lines.unsupported_at(line, format!("a `{object}`, not a matrix")));
-    }
-    let coordinate = match format {
-        "coordinate" => true,
-        "array" => false,
-        _ => return Err(lines.error_at(line, format!("unknown format `{format}`"))),
-    };
-    match field {
-        "real" | "integer" | "double" => {}
-        "pattern" => {
-            let message = "a pattern has no values; a real or integer matrix is needed";
-            return Err(lines.unsupported_at(line, message));
-        }
-        "complex" => {
-            let message = "complex values are not supported, only real and integer ones";
-            return Err(lines.unsupported_at(line, message));
-        }
-        _ => return Err(lines.error_at(line, format!("unknown kind of values `{field}`"))),
-    }
-    let symmetric = match symmetry {
-        "symmetric" => true,
-        "general" => false,
-        "skew-symmetric" | "hermitian" => {
-            let message = format!(
-                "{symmetry} matrices are not supported, only symmetric ones, and general ones \
-                 that are symmetric"
-            );
-            return Err(lines.unsupported_at(line, message));
-        }
-        _ => return Err(lines.error_at(line, format!("unknown symmetry `{symmetry}`"))),
-    };
-    Ok(Header {
-        coordinate,
-        symmetric,
-    })
-}
-
-/// Reads the size line, `N` integers, behind comments and blank lines; with its line number.
-pub(crate) fn sizes<const N: usize>(lines: &mut Lines) -> Result<(u64, [u64; N]), IoError> {
-    loop {
-        let Some((line, text)) = lines.next_line()? else {
-            return Err(lines.error_in_file("the file ends before the size line"));
-        };
-        let text = text.trim_ascii();
-        if text.is_empty() || text[0] == b'%' {
-            continue;
-        }
-        let words = text
-            .split(u8::is_ascii_whitespace)
-            .filter(|w| !w.is_empty())
-            .map(|w| parse_uint(w, 0).filter(|&(_, end)| end == w.len()));
-        let sizes: Option<Vec<u64>> = words.map(|w| Some(w?.0)).collect();
-        if let Some(sizes) = sizes.and_then(|s| <[u64; N]>::try_from(s).ok()) {
-            return Ok((line, sizes));
-        }
-        let expected = if N == 3 {
-            "rows, columns and entries"
-        } else {
-            "rows and columns"
-        };
-        let message = format!("the size line needs {expected}, not `{}`", shown(text));
-        return Err(lines.error_at(line, message));
-    }
-}
 
 /// Reads a symmetric matrix; `again` opens the same file once more, to find the lines of entries
 /// that turn out not to fit together.
@@ -122,7 +25,7 @@ pub(crate) fn read(
 ) -> Result<SymmetricCsc<f64>, IoError> {
     let mut lines = Lines::new(source);
     let (header, n, size_line, promised) = preamble(&mut lines)?;
-    let halves = BothHalves::new(n as usize, header.symmetric);
+    let halves = BothHalves::new(n as usize, header.symmetry == Symmetry::Symmetric);
     let mut halves = halves.map_err(|e| lines.error_at(size_line, e.to_string()))?;
     let room = lines.remaining().unwrap_or(0) / SHORTEST_ENTRY_BYTES + 1;
     halves.reserve(promised.min(room) as usize);
@@ -142,6 +45,13 @@ pub(crate) fn read(
 /// Header and size line of a coordinate file: header, order, line of the sizes, entries promised.
 fn preamble(lines: &mut Lines) -> Result<(Header, u64, u64, u64), IoError> {
     let header = header(lines)?;
+    if let Symmetry::SkewSymmetric | Symmetry::Hermitian = header.symmetry {
+        let message = format!(
+            "{} matrices are not supported, only symmetric ones, and general ones that are symmetric",
+            header.symmetry
+        );
+        return Err(lines.unsupported_at(1, message));
+    }
     if !header.coordinate {
         let message = "the array format holds vectors; a sparse matrix needs `coordinate`";
         return Err(lines.unsupported_at(1, message));

@@ -25,6 +25,7 @@ use crate::{Duplicates, Permutation, SymmetricCsc};
 mod both_halves;
 mod error;
 mod fortran;
+mod header;
 mod lines;
 mod matrix_market;
 mod npy;
@@ -72,7 +73,7 @@ enum Content {
 const HEAD_BYTES: u64 = 512;
 
 fn content(head: &[u8]) -> Content {
-    let banner = matrix_market::BANNER;
+    let banner = header::BANNER;
     let starts = |with: &[u8]| head.starts_with(with);
     let third = head.split(|&c| c == b'\n').nth(2).and_then(|l| l.get(..3));
     if head.len() >= banner.len() && head[..banner.len()].eq_ignore_ascii_case(banner) {

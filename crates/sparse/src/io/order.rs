@@ -4,8 +4,8 @@
 //! one of them is 0, otherwise from 1.
 
 use super::error::{IoError, Spot};
+use super::header::{sizes, vectors_header};
 use super::lines::Lines;
-use super::matrix_market::{header, sizes};
 use super::source::Source;
 use super::vectors::{begins_with_banner, numbers};
 use crate::{Pattern, Permutation};
@@ -16,7 +16,7 @@ pub(crate) fn read(source: Source, n: usize) -> Result<Permutation, IoError> {
         return Err(lines.error_in_file(format!("order {n} is too large for a permutation")));
     }
     if begins_with_banner(&mut lines)? {
-        if header(&mut lines)?.coordinate {
+        if vectors_header(&mut lines)? {
             let message = "a permutation is a list: `array` format, or one index per line";
             return Err(lines.unsupported_at(1, message));
         }

@@ -4,8 +4,8 @@
 //! fixed number of values beyond its size is allowed for.
 
 use super::error::{IoError, shown};
+use super::header::{BANNER, sizes, vectors_header};
 use super::lines::Lines;
-use super::matrix_market::{BANNER, header, sizes};
 use super::number::{Real, parse_real, skip_blanks, token_end};
 use super::source::Source;
 
@@ -36,7 +36,7 @@ const MOST_ZEROS: u64 = 1 << 22;
 pub(crate) fn read(source: Source) -> Result<DenseColumns, IoError> {
     let mut lines = Lines::new(source);
     if begins_with_banner(&mut lines)? {
-        if header(&mut lines)?.coordinate {
+        if vectors_header(&mut lines)? {
             coordinate(&mut lines)
         } else {
             array(&mut lines)

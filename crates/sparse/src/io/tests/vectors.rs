@@ -119,6 +119,23 @@ fn wrong_vectors() {
 }
 
 #[test]
+fn vectors_that_leave_out_mirror_images_are_refused() {
+    for symmetry in ["symmetric", "skew-symmetric", "hermitian"] {
+        let refused = Err(format!(
+            "line 1 of b.mtx: declared `{symmetry}`, which leaves out half of the values; \
+             vectors, such as right-hand sides, must be `general`"
+        ));
+        let array = ARRAY.replace("general", symmetry);
+        assert_eq!(vectors(&format!("{array}2 2\n1\n2\n3\n")), refused);
+        let coordinate = COORDINATE.replace("general", symmetry);
+        let text = format!("{coordinate}2 2 3\n1 1 1\n2 1 2\n2 2 3\n");
+        assert_eq!(vectors(&text), refused);
+        let e = read_permutation_from(array.as_bytes(), "b.mtx", 1).unwrap_err();
+        assert_eq!(Err(e.to_string()), refused);
+    }
+}
+
+#[test]
 fn permutations() {
     let order = |text: &str| {
         let p = read_permutation_from(text.as_bytes(), "p.txt", 3);
