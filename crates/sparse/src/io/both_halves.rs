@@ -1,6 +1,7 @@
 //! From the entries of a file to a [`SymmetricCsc`], whichever triangles the file holds.
 //!
-//! A file that declares symmetry may give each entry on either side of the diagonal. A general
+//! A file that declares symmetry may give each entry on either side of the diagonal, but not on
+//! both: whether `(i, j)` and `(j, i)` are one entry or two parts of it would be a guess. A general
 //! file must hold both triangles, with one pattern and equal values; values may differ by rounding,
 //! since programs often write matrices that are symmetric only up to it. Cost: linear.
 
@@ -23,6 +24,9 @@ pub(crate) struct BothHalves {
     /// Row < column, kept transposed.
     upper: Triplets<f64>,
     symmetric: bool,
+    /// `lower` and `upper` have changed places. So it is where a file that declares symmetry begins
+    /// above the diagonal: a file that keeps to one triangle has all entries in `lower`, in order.
+    flipped: bool,
 }
 
 /// Why entries do not make a symmetric matrix: a message, and the entries it is about (from 0).
@@ -39,6 +43,7 @@ impl BothHalves {
             lower: Triplets::new(n)?,
             upper: Triplets::new(n)?,
             symmetric,
+            flipped: false,
         })
     }
 
@@ -55,7 +60,19 @@ impl BothHalves {
     /// Adds an entry whose indices, from 0, are below `n`.
     #[inline(always)]
     pub fn push(&mut self, row: u32, column: u32, value: f64) {
-        if row >= column || self.symmetric {
+        if (row < column) == self.flipped || row == column {
+            self.lower.push_valid(row, column, value);
+        } else {
+            self.push_upper(row, column, value);
+        }
+    }
+
+    /// Adds an entry of the other side, which is the first side if no entry is off the diagonal
+    /// yet. It is apart so that files that keep to one triangle pay for a short loop only.
+    #[inline(never)]
+    fn push_upper(&mut self, row: u32, column: u32, value: f64) {
+        if self.symmetric && self.upper.is_empty() && !self.lower.has_off_diagonal() {
+            self.flipped = true;
             self.lower.push_valid(row, column, value);
         } else {
             self.upper.push_valid(row, column, value);
@@ -107,9 +124,14 @@ impl BothHalves {
             });
         }
         let lower = assemble(self.lower, duplicates, false)?;
-        if has_upper {
-            compare(&lower, &assemble(self.upper, duplicates, true)?)?;
+        if !has_upper {
+            return Ok(lower);
         }
+        let upper = assemble(self.upper, duplicates, !self.symmetric)?;
+        if self.symmetric {
+            return union(&lower, &upper);
+        }
+        compare(&lower, &upper)?;
         Ok(lower)
     }
 }
@@ -155,38 +177,80 @@ fn shown(row: u32, column: u32) -> String {
     format!("({}, {})", u64::from(row) + 1, u64::from(column) + 1)
 }
 
-/// Compares the strict triangles; `upper` is transposed, its diagonal means nothing.
-fn compare(lower: &SymmetricCsc<f64>, upper: &SymmetricCsc<f64>) -> Result<(), Trouble> {
-    let diagonal: Vec<f64> = lower.diagonal().map(f64::abs).collect();
+/// Calls `each(row, column, value in lower, value in upper)` for the entries off the diagonal that
+/// either has, column by column; `upper` is transposed, its diagonal means nothing.
+fn side_by_side(
+    lower: &SymmetricCsc<f64>,
+    upper: &SymmetricCsc<f64>,
+    mut each: impl FnMut(u32, u32, Option<f64>, Option<f64>) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
     for j in 0..lower.n() {
         let ((rows, values), (others, mirrored)) = (lower.column(j), upper.column(j));
-        let (mut k, mut l, column) = (1, 1, j as u32);
-        while k < rows.len() || l < others.len() {
-            let (i, o) = (rows.get(k), others.get(l));
-            match (i, o) {
-                (Some(&i), Some(&o)) if i == o => {
-                    let (v, w) = (values[k], mirrored[l]);
-                    let scale = v.abs().max(w.abs());
-                    let d = diagonal[i as usize].sqrt() * diagonal[j].sqrt();
-                    if (v - w).abs() > ROUNDING * scale.max(d) {
-                        return Err(Trouble {
-                            message: format!(
-                                "not symmetric: entry {} is {v:e} and entry {} is {w:e}",
-                                shown(i, column),
-                                shown(column, i)
-                            ),
-                            entries: Some((i, column)),
-                        });
-                    }
-                    (k, l) = (k + 1, l + 1);
-                }
-                (Some(&i), o) if o.is_none_or(|&o| i < o) => return Err(lonely(i, column, true)),
-                (_, Some(&o)) => return Err(lonely(o, column, false)),
-                _ => break,
-            }
+        let (mut k, mut l) = (1, 1);
+        while let Some(&row) = [rows.get(k), others.get(l)].into_iter().flatten().min() {
+            let v = (rows.get(k) == Some(&row)).then(|| values[k]);
+            let w = (others.get(l) == Some(&row)).then(|| mirrored[l]);
+            each(row, j as u32, v, w)?;
+            k += usize::from(v.is_some());
+            l += usize::from(w.is_some());
         }
     }
     Ok(())
+}
+
+/// Compares the strict triangles of a general file.
+fn compare(lower: &SymmetricCsc<f64>, upper: &SymmetricCsc<f64>) -> Result<(), Trouble> {
+    let diagonal: Vec<f64> = lower.diagonal().map(f64::abs).collect();
+    side_by_side(lower, upper, |i, j, v, w| {
+        let (Some(v), Some(w)) = (v, w) else {
+            return Err(lonely(i, j, v.is_some()));
+        };
+        let scale = v.abs().max(w.abs());
+        let d = diagonal[i as usize].sqrt() * diagonal[j as usize].sqrt();
+        if (v - w).abs() <= ROUNDING * scale.max(d) {
+            return Ok(());
+        }
+        Err(Trouble {
+            message: format!(
+                "not symmetric: entry {} is {v:e} and entry {} is {w:e}",
+                shown(i, j),
+                shown(j, i)
+            ),
+            entries: Some((i, j)),
+        })
+    })
+}
+
+/// The matrix of a file that declares symmetry and has entries on both sides of the diagonal.
+fn union(
+    lower: &SymmetricCsc<f64>,
+    upper: &SymmetricCsc<f64>,
+) -> Result<SymmetricCsc<f64>, Trouble> {
+    let unplaced = |e: TripletError| Trouble {
+        message: e.to_string(),
+        entries: None,
+    };
+    let mut all = Triplets::new(lower.n()).map_err(unplaced)?;
+    all.reserve(lower.values().len() + upper.values().len() - lower.n());
+    for (j, v) in lower.diagonal().enumerate() {
+        all.push_valid(j as u32, j as u32, v);
+    }
+    side_by_side(lower, upper, |i, j, v, w| {
+        let ((Some(v), None) | (None, Some(v))) = (v, w) else {
+            return Err(Trouble {
+                message: format!(
+                    "entries {} and {} are both stored, although the file declares symmetry, \
+                     where one stands for both; store one of them, or declare the file general",
+                    shown(i, j),
+                    shown(j, i)
+                ),
+                entries: Some((i, j)),
+            });
+        };
+        all.push_valid(i, j, v);
+        Ok(())
+    })?;
+    all.into_symmetric(Duplicates::Refuse).map_err(unplaced)
 }
 
 fn lonely(row: u32, column: u32, in_lower: bool) -> Trouble {

@@ -34,6 +34,21 @@ fn both_dialects() {
 }
 
 #[test]
+fn both_triangles_are_refused() {
+    let text = "Title
+             3             1             1             1
+rsa                        2             2             4             0
+(3I2)           (4I1)           (4E9.2E2)
+ 1 3 5
+1212
+ 4.00E+00-1.00E+00-1.00E+00 4.00E+00
+";
+    let message = refusal("A.rb", text.as_bytes());
+    let start = "A.rb: entries (2, 1) and (1, 2) are both stored, although the file declares";
+    assert!(message.starts_with(start), "{message}");
+}
+
+#[test]
 fn what_is_not_supported() {
     for (kind, why) in [
         ("pua", "a pattern without values; `rsa` is needed"),

@@ -40,7 +40,7 @@ fn integers_and_missing_diagonals() {
 
 #[test]
 fn duplicates_are_added_or_refused() {
-    let text = format!("{SYMMETRIC}2 2 4\n1 1 1\n2 1 5\n1 2 0.5\n2 2 1\n");
+    let text = format!("{SYMMETRIC}2 2 4\n1 1 1\n2 1 5\n2 1 0.5\n2 2 1\n");
     let a = read("A.mtx", text.as_bytes()).unwrap();
     assert_eq!(a.values(), &[1.0, 5.5, 1.0]);
     let options = ReadOptions {
@@ -57,6 +57,43 @@ fn duplicates_are_added_or_refused() {
     let place = format!("line 5 of {}", path.display());
     let expected = format!("{place}: entry (2, 1) occurs more than once (see also line 4)");
     assert_eq!(e.to_string(), expected);
+}
+
+#[test]
+fn entries_may_be_on_either_side_of_the_diagonal_but_not_on_both() {
+    let expected: (&[u64], &[u32], &[f64]) = (
+        &[0, 3, 5, 6],
+        &[0, 1, 2, 1, 2, 2],
+        &[4.0, -1.0, 2.5, 5.0, 3.0, 6.0],
+    );
+    for body in [
+        "2 1 -1\n3 1 2\n3 1 .5\n3 2 3",
+        "1 2 -1\n1 3 2\n1 3 .5\n2 3 3",
+        "2 1 -1\n1 3 2\n3 2 3\n1 3 .5",
+        "1 2 -1\n3 1 2\n2 3 3\n3 1 .5",
+    ] {
+        let a = symmetric(&format!("3 3 7\n1 1 4\n2 2 5\n{body}\n3 3 6\n"));
+        assert_eq!(parts(&a), expected, "{body}");
+    }
+    for (body, entries) in [
+        ("2 1 -1\n1 2 -1", "(2, 1) and (1, 2)"),
+        ("1 2 -1\n2 1 -1", "(2, 1) and (1, 2)"),
+        ("3 1 1\n2 3 0\n3 2 0", "(3, 2) and (2, 3)"),
+    ] {
+        let text = format!("{SYMMETRIC}3 3 {}\n{body}\n", body.lines().count());
+        let message = format!(
+            "A.mtx: entries {entries} are both stored, although the file declares symmetry, \
+             where one stands for both; store one of them, or declare the file general"
+        );
+        assert_eq!(refusal("A.mtx", text.as_bytes()), message, "{body}");
+    }
+    // From a file, with the lines.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("A.mtx");
+    std::fs::write(&path, format!("{SYMMETRIC}2 2 2\n2 1 1\n1 2 1\n")).unwrap();
+    let e = read_matrix(&path, &ReadOptions::default()).unwrap_err();
+    assert_eq!(e.line(), Some(4));
+    assert!(e.to_string().ends_with(" (see also line 3)"), "{e}");
 }
 
 #[test]
