@@ -16,6 +16,21 @@ const MOST_EMPTY_COLUMNS: u64 = 1 << 18;
 /// `sqrt(|a_ii a_jj|)`: matrices written by assembly codes differ by up to 1e-13.
 const ROUNDING: f64 = 1e-12;
 
+/// What a file counts rows and columns from, and so do messages about it.
+#[derive(Clone, Copy)]
+pub(crate) enum Base {
+    Zero = 0,
+    One = 1,
+}
+
+impl Base {
+    /// An entry, whose indices are from 0, as the file has it.
+    fn shown(self, row: u32, column: u32) -> String {
+        let base = self as u64;
+        format!("({}, {})", u64::from(row) + base, u64::from(column) + base)
+    }
+}
+
 /// Entries of a matrix file, the triangles apart.
 pub(crate) struct BothHalves {
     n: usize,
@@ -24,6 +39,7 @@ pub(crate) struct BothHalves {
     /// Row < column, kept transposed.
     upper: Triplets<f64>,
     symmetric: bool,
+    base: Base,
     /// `lower` and `upper` have changed places. So it is where a file that declares symmetry begins
     /// above the diagonal: a file that keeps to one triangle has all entries in `lower`, in order.
     flipped: bool,
@@ -37,12 +53,13 @@ pub(crate) struct Trouble {
 
 impl BothHalves {
     /// For a file that declares symmetry (`symmetric`) or stores both triangles.
-    pub fn new(n: usize, symmetric: bool) -> Result<Self, TripletError> {
+    pub fn new(n: usize, symmetric: bool, base: Base) -> Result<Self, TripletError> {
         Ok(Self {
             n,
             lower: Triplets::new(n)?,
             upper: Triplets::new(n)?,
             symmetric,
+            base,
             flipped: false,
         })
     }
@@ -123,15 +140,16 @@ impl BothHalves {
                 entries: None,
             });
         }
-        let lower = assemble(self.lower, duplicates, false)?;
+        let base = self.base;
+        let lower = assemble(self.lower, duplicates, false, base)?;
         if !has_upper {
             return Ok(lower);
         }
-        let upper = assemble(self.upper, duplicates, !self.symmetric)?;
+        let upper = assemble(self.upper, duplicates, !self.symmetric, base)?;
         if self.symmetric {
-            return union(&lower, &upper);
+            return union(&lower, &upper, base);
         }
-        compare(&lower, &upper)?;
+        compare(&lower, &upper, base)?;
         Ok(lower)
     }
 }
@@ -140,6 +158,7 @@ fn assemble(
     half: Triplets<f64>,
     duplicates: Duplicates,
     transposed: bool,
+    base: Base,
 ) -> Result<SymmetricCsc<f64>, Trouble> {
     let a = half.into_symmetric(duplicates).map_err(|e| match e {
         TripletError::Duplicate { row, column } => {
@@ -149,7 +168,7 @@ fn assemble(
                 (row, column)
             };
             Trouble {
-                message: format!("entry {} occurs more than once", shown(i, j)),
+                message: format!("entry {} occurs more than once", base.shown(i, j)),
                 entries: Some((row, column)),
             }
         }
@@ -165,16 +184,14 @@ fn assemble(
             let row = a.pattern().row_idx()[k];
             let column = a.pattern().col_ptr().partition_point(|&p| p <= k as u64) as u32 - 1;
             Err(Trouble {
-                message: format!("the duplicates of entry {} overflow", shown(row, column)),
+                message: format!(
+                    "the duplicates of entry {} overflow",
+                    base.shown(row, column)
+                ),
                 entries: Some((row, column)),
             })
         }
     }
-}
-
-/// An entry as users count, from 1.
-fn shown(row: u32, column: u32) -> String {
-    format!("({}, {})", u64::from(row) + 1, u64::from(column) + 1)
 }
 
 /// Calls `each(row, column, value in lower, value in upper)` for the entries off the diagonal that
@@ -199,11 +216,15 @@ fn side_by_side(
 }
 
 /// Compares the strict triangles of a general file.
-fn compare(lower: &SymmetricCsc<f64>, upper: &SymmetricCsc<f64>) -> Result<(), Trouble> {
+fn compare(
+    lower: &SymmetricCsc<f64>,
+    upper: &SymmetricCsc<f64>,
+    base: Base,
+) -> Result<(), Trouble> {
     let diagonal: Vec<f64> = lower.diagonal().map(f64::abs).collect();
     side_by_side(lower, upper, |i, j, v, w| {
         let (Some(v), Some(w)) = (v, w) else {
-            return Err(lonely(i, j, v.is_some()));
+            return Err(lonely(i, j, v.is_some(), base));
         };
         let scale = v.abs().max(w.abs());
         let d = diagonal[i as usize].sqrt() * diagonal[j as usize].sqrt();
@@ -213,8 +234,8 @@ fn compare(lower: &SymmetricCsc<f64>, upper: &SymmetricCsc<f64>) -> Result<(), T
         Err(Trouble {
             message: format!(
                 "not symmetric: entry {} is {v:e} and entry {} is {w:e}",
-                shown(i, j),
-                shown(j, i)
+                base.shown(i, j),
+                base.shown(j, i)
             ),
             entries: Some((i, j)),
         })
@@ -225,6 +246,7 @@ fn compare(lower: &SymmetricCsc<f64>, upper: &SymmetricCsc<f64>) -> Result<(), T
 fn union(
     lower: &SymmetricCsc<f64>,
     upper: &SymmetricCsc<f64>,
+    base: Base,
 ) -> Result<SymmetricCsc<f64>, Trouble> {
     let unplaced = |e: TripletError| Trouble {
         message: e.to_string(),
@@ -241,8 +263,8 @@ fn union(
                 message: format!(
                     "entries {} and {} are both stored, although the file declares symmetry, \
                      where one stands for both; store one of them, or declare the file general",
-                    shown(i, j),
-                    shown(j, i)
+                    base.shown(i, j),
+                    base.shown(j, i)
                 ),
                 entries: Some((i, j)),
             });
@@ -253,11 +275,11 @@ fn union(
     all.into_symmetric(Duplicates::Refuse).map_err(unplaced)
 }
 
-fn lonely(row: u32, column: u32, in_lower: bool) -> Trouble {
+fn lonely(row: u32, column: u32, in_lower: bool, base: Base) -> Trouble {
     let (has, misses) = if in_lower {
-        (shown(row, column), shown(column, row))
+        (base.shown(row, column), base.shown(column, row))
     } else {
-        (shown(column, row), shown(row, column))
+        (base.shown(column, row), base.shown(row, column))
     };
     Trouble {
         message: format!("not symmetric: entry {has} is stored and entry {misses} is not"),

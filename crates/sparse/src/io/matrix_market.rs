@@ -5,7 +5,7 @@
 //! path. Memory: the entries that were read, never what was promised.
 
 use super::ReadOptions;
-use super::both_halves::{BothHalves, Trouble};
+use super::both_halves::{Base, BothHalves, Trouble};
 use super::error::{IoError, Spot, shown};
 use super::header::{Header, Symmetry, header, sizes};
 use super::lines::Lines;
@@ -25,7 +25,8 @@ pub(crate) fn read(
 ) -> Result<SymmetricCsc<f64>, IoError> {
     let mut lines = Lines::new(source);
     let (header, n, size_line, promised) = preamble(&mut lines)?;
-    let halves = BothHalves::new(n as usize, header.symmetry == Symmetry::Symmetric);
+    let symmetric = header.symmetry == Symmetry::Symmetric;
+    let halves = BothHalves::new(n as usize, symmetric, Base::One);
     let mut halves = halves.map_err(|e| lines.error_at(size_line, e.to_string()))?;
     let room = lines.remaining().unwrap_or(0) / SHORTEST_ENTRY_BYTES + 1;
     halves.reserve(promised.min(room) as usize);

@@ -9,7 +9,8 @@
 //! | plain text | | one row per line | one index per line |
 //!
 //! What a file is shows in its first bytes; its name decides only where these do not. Text may be
-//! compressed by gzip. Indices in text count from 1.
+//! compressed by gzip. Indices count from 1 in text and from 0 in archives; messages count as the
+//! file does.
 //!
 //! Readers stream: memory follows what a file holds, never what it promises. Every error names the
 //! file and the line, or the member of an archive. Numbers are rounded correctly. NaN and infinity

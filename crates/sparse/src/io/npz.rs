@@ -10,7 +10,7 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::ReadOptions;
-use super::both_halves::BothHalves;
+use super::both_halves::{Base, BothHalves};
 use super::error::{IoError, Spot};
 use super::npy::Array;
 use crate::{Pattern, SymmetricCsc};
@@ -168,7 +168,7 @@ fn assemble(
     values: &[f64],
     options: &ReadOptions,
 ) -> Result<SymmetricCsc<f64>, String> {
-    let mut halves = BothHalves::new(n as usize, false).map_err(|e| e.to_string())?;
+    let mut halves = BothHalves::new(n as usize, false, Base::Zero).map_err(|e| e.to_string())?;
     for (j, w) in col_ptr.windows(2).enumerate() {
         for e in w[0] as usize..w[1] as usize {
             let (i, j) = (indices[e], j as u32);

@@ -5,7 +5,7 @@
 //! Memory: what was read, never what the header promises.
 
 use super::ReadOptions;
-use super::both_halves::BothHalves;
+use super::both_halves::{Base, BothHalves};
 use super::error::{IoError, Spot, shown};
 use super::fortran::{Format, integer_field, real_field};
 use super::lines::Lines;
@@ -188,7 +188,7 @@ pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<SymmetricCsc
         rows.push((i - 1) as u32);
         Ok(())
     })?;
-    let halves = BothHalves::new(n as usize, true);
+    let halves = BothHalves::new(n as usize, true, Base::One);
     let mut halves = halves.map_err(|e| lines.error_in_file(e.to_string()))?;
     let (mut e, mut column) = (0, 0);
     values_format.read(&mut lines, "values", entries, |field| {

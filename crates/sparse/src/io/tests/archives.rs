@@ -203,7 +203,31 @@ fn wrong_arrays() {
         ),
         (
             wrong(&|m| *m = members("csc", 2, &[0, 2, 4], &[0, 1, 0, 1], &[1.0, 2.0, 3.0, 4.0])),
-            "A.npz: not symmetric: entry (2, 1) is 2e0 and entry (1, 2) is 3e0",
+            "A.npz: not symmetric: entry (1, 0) is 2e0 and entry (0, 1) is 3e0",
+        ),
+        (
+            wrong(&|m| {
+                *m = members(
+                    "csc",
+                    3,
+                    &[0, 2, 3, 4],
+                    &[0, 1, 0, 1],
+                    &[4.0, -1.0, -1.0, 2.0],
+                )
+            }),
+            "A.npz: not symmetric: entry (1, 2) is stored and entry (2, 1) is not",
+        ),
+        (
+            wrong(&|m| {
+                *m = members(
+                    "csr",
+                    2,
+                    &[0, 1, 4],
+                    &[0, 0, 0, 1],
+                    &[1.0, 9e307, 9e307, 1.0],
+                )
+            }),
+            "A.npz: the duplicates of entry (1, 0) overflow",
         ),
     ] {
         assert_eq!(got, message);
