@@ -2,8 +2,9 @@
 //!
 //! A file that declares symmetry may give each entry on either side of the diagonal, but not on
 //! both: whether `(i, j)` and `(j, i)` are one entry or two parts of it would be a guess. A general
-//! file must hold both triangles, with one pattern and equal values; values may differ by rounding,
-//! since programs often write matrices that are symmetric only up to it. Cost: linear.
+//! file must hold both triangles, with equal values, those that are not stored being zero; values
+//! may differ by rounding, since programs often write matrices that are symmetric only up to it.
+//! Cost: linear.
 
 use super::error::{IoError, Spot};
 use crate::{Duplicates, Pattern, SymmetricCsc, TripletError, Triplets};
@@ -130,26 +131,32 @@ impl BothHalves {
     /// The matrix.
     pub fn finish(self, duplicates: Duplicates) -> Result<SymmetricCsc<f64>, Trouble> {
         let (has_lower, has_upper) = (self.lower.has_off_diagonal(), !self.upper.is_empty());
-        if !self.symmetric && has_lower != has_upper {
+        let base = self.base;
+        let lower = assemble(self.lower, duplicates, false, base)?;
+        if !has_upper && (self.symmetric || !has_lower) {
+            return Ok(lower);
+        }
+        let upper = assemble(self.upper, duplicates, !self.symmetric, base)?;
+        if self.symmetric {
+            disjoint(&lower, &upper, base)?;
+            return union(&lower, &upper);
+        }
+        let zeros_above = compare(&lower, &upper, base).map_err(|trouble| {
+            if has_lower == has_upper {
+                return trouble;
+            }
             let triangle = if has_lower { "lower" } else { "upper" };
-            return Err(Trouble {
+            Trouble {
                 message: format!(
                     "a general matrix with entries in the {triangle} triangle only; \
                      if it is meant to be symmetric, declare it `symmetric`"
                 ),
                 entries: None,
-            });
+            }
+        })?;
+        if zeros_above {
+            return union(&lower, &upper);
         }
-        let base = self.base;
-        let lower = assemble(self.lower, duplicates, false, base)?;
-        if !has_upper {
-            return Ok(lower);
-        }
-        let upper = assemble(self.upper, duplicates, !self.symmetric, base)?;
-        if self.symmetric {
-            return union(&lower, &upper, base);
-        }
-        compare(&lower, &upper, base)?;
         Ok(lower)
     }
 }
@@ -215,16 +222,22 @@ fn side_by_side(
     Ok(())
 }
 
-/// Compares the strict triangles of a general file.
+/// Compares the strict triangles of a general file. A zero may be stored on one side only, as its
+/// mirror image is zero all the same; the answer is whether there are such zeros above the diagonal.
 fn compare(
     lower: &SymmetricCsc<f64>,
     upper: &SymmetricCsc<f64>,
     base: Base,
-) -> Result<(), Trouble> {
+) -> Result<bool, Trouble> {
     let diagonal: Vec<f64> = lower.diagonal().map(f64::abs).collect();
+    let mut zeros_above = false;
     side_by_side(lower, upper, |i, j, v, w| {
         let (Some(v), Some(w)) = (v, w) else {
-            return Err(lonely(i, j, v.is_some(), base));
+            if v.or(w) != Some(0.0) {
+                return Err(lonely(i, j, v.is_some(), base));
+            }
+            zeros_above |= w.is_some();
+            return Ok(());
         };
         let scale = v.abs().max(w.abs());
         let d = diagonal[i as usize].sqrt() * diagonal[j as usize].sqrt();
@@ -239,37 +252,49 @@ fn compare(
             ),
             entries: Some((i, j)),
         })
-    })
+    })?;
+    Ok(zeros_above)
 }
 
-/// The matrix of a file that declares symmetry and has entries on both sides of the diagonal.
-fn union(
+/// Refuses an entry on both sides of the diagonal, in a file that declares symmetry.
+fn disjoint(
     lower: &SymmetricCsc<f64>,
     upper: &SymmetricCsc<f64>,
     base: Base,
+) -> Result<(), Trouble> {
+    side_by_side(lower, upper, |i, j, v, w| {
+        if v.is_none() || w.is_none() {
+            return Ok(());
+        }
+        Err(Trouble {
+            message: format!(
+                "entries {} and {} are both stored, although the file declares symmetry, where \
+                 one stands for both; store one of them, or declare the file general",
+                base.shown(i, j),
+                base.shown(j, i)
+            ),
+            entries: Some((i, j)),
+        })
+    })
+}
+
+/// The entries of both triangles, those of `lower` where both have one.
+fn union(
+    lower: &SymmetricCsc<f64>,
+    upper: &SymmetricCsc<f64>,
 ) -> Result<SymmetricCsc<f64>, Trouble> {
     let unplaced = |e: TripletError| Trouble {
         message: e.to_string(),
         entries: None,
     };
     let mut all = Triplets::new(lower.n()).map_err(unplaced)?;
-    all.reserve(lower.values().len() + upper.values().len() - lower.n());
     for (j, v) in lower.diagonal().enumerate() {
         all.push_valid(j as u32, j as u32, v);
     }
     side_by_side(lower, upper, |i, j, v, w| {
-        let ((Some(v), None) | (None, Some(v))) = (v, w) else {
-            return Err(Trouble {
-                message: format!(
-                    "entries {} and {} are both stored, although the file declares symmetry, \
-                     where one stands for both; store one of them, or declare the file general",
-                    base.shown(i, j),
-                    base.shown(j, i)
-                ),
-                entries: Some((i, j)),
-            });
-        };
-        all.push_valid(i, j, v);
+        if let Some(value) = v.or(w) {
+            all.push_valid(i, j, value);
+        }
         Ok(())
     })?;
     all.into_symmetric(Duplicates::Refuse).map_err(unplaced)

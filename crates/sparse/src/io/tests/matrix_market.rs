@@ -130,6 +130,24 @@ fn general_files_that_are_symmetric() {
 }
 
 #[test]
+fn general_files_may_store_a_zero_on_one_side() {
+    for body in ["2 1 0", "1 2 0", "1 2 -0"] {
+        let text = format!("{GENERAL}2 2 3\n1 1 4\n{body}\n2 2 5\n");
+        let a = read("A.mtx", text.as_bytes()).unwrap();
+        let expected: (&[u64], &[u32], &[f64]) = (&[0, 2, 3], &[0, 1, 1], &[4.0, 0.0, 5.0]);
+        assert_eq!(parts(&a), expected, "{body}");
+    }
+    let body = "3 3 7\n1 1 4\n2 1 0\n2 2 5\n1 3 0\n2 3 -1\n3 2 -1\n3 3 6\n";
+    let a = read("A.mtx", format!("{GENERAL}{body}").as_bytes()).unwrap();
+    let expected: (&[u64], &[u32], &[f64]) = (
+        &[0, 3, 5, 6],
+        &[0, 1, 2, 1, 2, 2],
+        &[4.0, 0.0, 0.0, 5.0, -1.0, 6.0],
+    );
+    assert_eq!(parts(&a), expected);
+}
+
+#[test]
 fn wrong_headers() {
     let five = "line 1 of A.mtx: the header must have five words, as \
                 `%%MatrixMarket matrix coordinate real symmetric`";
