@@ -17,21 +17,25 @@ pub(crate) struct Format {
     pub width: usize,
     /// Integers; otherwise reals.
     pub integer: bool,
+    /// A scale factor other than 0 applies.
+    pub scaled: bool,
 }
 
 impl Format {
-    /// Parses `(rIw)`, `(rEw.d)`, `(kP,rDw.dEe)` and the like; blanks mean nothing.
+    /// Parses `(rIw)`, `(rEw.d)`, `(kP,rDw.dEe)` and the like; blanks and case do not
+    /// matter.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let text: Vec<u8> = text
             .iter()
             .filter(|c| !c.is_ascii_whitespace())
-            .copied()
+            .map(u8::to_ascii_uppercase)
             .collect();
         let mut s = text.strip_prefix(b"(")?.strip_suffix(b")")?;
-        if let Some(p) = s.iter().position(|c| matches!(c, b'P' | b'p')) {
-            // A scale factor does nothing to a field with an exponent; others are refused later.
+        let mut scaled = false;
+        if let Some(p) = s.iter().position(|&c| c == b'P') {
             let scale = s[..p].strip_prefix(b"-").unwrap_or(&s[..p]);
-            parse_uint(scale, 0).filter(|&(_, end)| end == scale.len())?;
+            let (factor, _) = parse_uint(scale, 0).filter(|&(_, end)| end == scale.len())?;
+            scaled = factor != 0;
             s = &s[p + 1..];
             s = s.strip_prefix(b",").unwrap_or(s);
         }
@@ -40,7 +44,7 @@ impl Format {
         if let Some(inner) = s.strip_prefix(b"(") {
             s = inner.strip_suffix(b")")?; // r(Ew.d)
         }
-        let integer = match s.first()?.to_ascii_uppercase() {
+        let integer = match s.first()? {
             b'I' => true,
             b'E' | b'D' | b'F' | b'G' => false,
             _ => return None,
@@ -52,7 +56,7 @@ impl Format {
         let (width, p) = parse_uint(s, 0)?;
         let rest_is_plain = s[p..]
             .iter()
-            .all(|c| c.is_ascii_digit() || matches!(c, b'.' | b'E' | b'e' | b'D' | b'd'));
+            .all(|c| c.is_ascii_digit() || matches!(c, b'.' | b'E' | b'D'));
         if !rest_is_plain || !(1..=WIDEST).contains(&width) || !(1..=1 << 16).contains(&per_line) {
             return None;
         }
@@ -60,6 +64,7 @@ impl Format {
             per_line: per_line as usize,
             width: width as usize,
             integer,
+            scaled,
         })
     }
 
@@ -120,23 +125,34 @@ pub(crate) fn integer_field(field: &[u8]) -> Result<u64, String> {
     }
 }
 
-/// A real number that is a whole field. By the rules of Fortran a field without a point or an
-/// exponent would be scaled by the format; as files differ in what they mean, it is refused.
-pub(crate) fn real_field(field: &[u8], integers: bool) -> Result<f64, String> {
-    match parse_real(field, 0, true) {
-        (Real::Finite(x), end) if end == field.len() => {
-            if integers || x == 0.0 || field.contains(&b'.') {
-                Ok(x)
-            } else {
-                let field = shown(field);
-                Err(format!(
-                    "value `{field}` has no decimal point, so its scale is not certain"
-                ))
-            }
-        }
-        (Real::NotFinite, _) => Err(format!("value `{}` is not finite", shown(field))),
-        _ => Err(format!("`{}` is not a number", shown(field))),
+/// A real number that is a whole field. By the rules of Fortran a field without a point would be
+/// scaled by the digits of the format, and one without an exponent by its scale factor; as files
+/// differ in what they mean, both are refused.
+pub(crate) fn real_field(field: &[u8], format: Format) -> Result<f64, String> {
+    let x = match parse_real(field, 0, true) {
+        (Real::Finite(x), end) if end == field.len() => x,
+        (Real::NotFinite, _) => return Err(format!("value `{}` is not finite", shown(field))),
+        _ => return Err(format!("`{}` is not a number", shown(field))),
+    };
+    if format.integer || x == 0.0 {
+        return Ok(x);
     }
+    if !field.contains(&b'.') {
+        let field = shown(field);
+        return Err(format!(
+            "value `{field}` has no decimal point, so its scale is not certain"
+        ));
+    }
+    // An exponent begins with a letter or a sign.
+    let has_exponent = field[1..].iter().any(|c| !matches!(c, b'0'..=b'9' | b'.'));
+    if format.scaled && !has_exponent {
+        let field = shown(field);
+        return Err(format!(
+            "value `{field}` has no exponent and its format has a scale factor (`P`), so its \
+             scale is not certain"
+        ));
+    }
+    Ok(x)
 }
 
 #[cfg(test)]
@@ -150,16 +166,23 @@ mod tests {
                 per_line,
                 width,
                 integer,
+                scaled: false,
             })
         };
+        let scaled =
+            |per_line, width| format(per_line, width, false).map(|f| Format { scaled: true, ..f });
         for (text, expected) in [
             ("(16I5)", format(16, 5, true)),
             (" ( 8i10 ) ", format(8, 10, true)),
             ("(4E20.12)", format(4, 20, false)),
-            ("(1P,4D25.16)", format(4, 25, false)),
-            ("(1P4E20.13)", format(4, 20, false)),
+            ("(1P,4D25.16)", scaled(4, 25)),
+            ("(1P4E20.13)", scaled(4, 20)),
+            ("(-2p,3f4.1)", scaled(3, 4)),
+            ("(0P,3F4.1)", format(3, 4, false)),
             ("(3E26.18E3)", format(3, 26, false)),
             ("(3(ES26.18))", format(3, 26, false)),
+            ("(3es8.1)", format(3, 8, false)),
+            ("(3En8.1e2)", format(3, 8, false)),
             ("(10F8.1)", format(10, 8, false)),
             ("(I8)", format(1, 8, true)),
             ("(0I8)", None),
@@ -177,10 +200,36 @@ mod tests {
 
     #[test]
     fn fields() {
-        assert_eq!(real_field(b"-0.5D+01", false), Ok(-5.0));
-        assert_eq!(real_field(b"1.5-100", false), Ok(1.5e-100));
-        assert!(real_field(b"15", false).is_err());
-        assert_eq!(real_field(b"15", true), Ok(15.0));
+        let plain = Format::parse(b"(3F8.1)").unwrap();
+        assert_eq!(real_field(b"-0.5D+01", plain), Ok(-5.0));
+        assert_eq!(real_field(b"1.5-100", plain), Ok(1.5e-100));
+        assert!(real_field(b"15", plain).is_err());
+        assert_eq!(
+            real_field(b"15", Format::parse(b"(3I8)").unwrap()),
+            Ok(15.0)
+        );
         assert!(integer_field(b"-3").is_err());
+    }
+
+    #[test]
+    fn scale_factors_need_fields_with_an_exponent() {
+        let scaled = Format::parse(b"(2P,3F8.1)").unwrap();
+        for (field, value) in [
+            ("4.0E0", 4.0),
+            ("-4.d+1", -40.0),
+            ("4.0-1", 0.4),
+            ("0.0", 0.0),
+        ] {
+            assert_eq!(real_field(field.as_bytes(), scaled), Ok(value), "{field}");
+        }
+        for field in ["4.0", "-.5", "+4."] {
+            let message = format!(
+                "value `{field}` has no exponent and its format has a scale factor (`P`), so its \
+                 scale is not certain"
+            );
+            assert_eq!(real_field(field.as_bytes(), scaled), Err(message));
+        }
+        let unscaled = Format::parse(b"(0P,3F8.1)").unwrap();
+        assert_eq!(real_field(b"4.0", unscaled), Ok(4.0));
     }
 }

@@ -192,7 +192,7 @@ pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<SymmetricCsc
     let mut halves = halves.map_err(|e| lines.error_in_file(e.to_string()))?;
     let (mut e, mut column) = (0, 0);
     values_format.read(&mut lines, "values", entries, |field| {
-        let value = real_field(field, values_format.integer)?;
+        let value = real_field(field, values_format)?;
         while col_ptr.get(column + 1).is_some_and(|&end| end <= e) {
             column += 1;
         }

@@ -67,6 +67,18 @@ fn what_is_not_supported() {
 }
 
 #[test]
+fn scale_factors_are_not_ignored() {
+    let scaled = RB.replace("(5E9.2E2)", "(1P,5E9.2)");
+    assert_eq!(read("A.rb", scaled.as_bytes()).unwrap().values()[0], 4.0);
+    let without = scaled.replacen(" 4.00E+00", "     4.00", 1);
+    assert_eq!(
+        refusal("A.rb", without.as_bytes()),
+        "line 7 of A.rb: value `4.00` has no exponent and its format has a scale factor (`P`), so \
+         its scale is not certain"
+    );
+}
+
+#[test]
 fn wrong_files() {
     for (from, to, message) in [
         (
