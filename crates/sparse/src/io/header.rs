@@ -3,11 +3,29 @@
 use std::fmt;
 
 use super::error::{IoError, shown};
-use super::lines::Lines;
+use super::lines::{Lines, without_mark};
 use super::number::parse_uint;
 
 /// First word of every Matrix Market file.
-pub(crate) const BANNER: &[u8] = b"%%MatrixMarket";
+const BANNER: &[u8] = b"%%MatrixMarket";
+
+/// Whether the first bytes of a file are those of a Matrix Market file. It is one even if blank
+/// lines or comments are before its banner, which [`header`] refuses: as a table of numbers, its
+/// banner would be a comment, and its sizes numbers.
+pub(crate) fn has_banner(head: &[u8]) -> bool {
+    let mut text = without_mark(head).trim_ascii_start();
+    loop {
+        let start = text.get(..BANNER.len()).unwrap_or_default();
+        if start.eq_ignore_ascii_case(BANNER) {
+            return true;
+        }
+        let Some(length) = memchr::memchr(b'\n', text).filter(|_| matches!(text[0], b'%' | b'#'))
+        else {
+            return false;
+        };
+        text = text[length..].trim_ascii_start();
+    }
+}
 
 /// What the header line says.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,7 +66,11 @@ pub(crate) fn header(lines: &mut Lines) -> Result<Header, IoError> {
         .filter(|w| !w.is_empty())
         .map(|w| shown(&w.to_ascii_lowercase()))
         .collect();
-    if words.first().is_none_or(|w| w != "%%matrixmarket") {
+    if words.is_empty() {
+        let message = "the first line is empty; the header, `%%MatrixMarket ...`, must be on it";
+        return Err(lines.error_at(line, message));
+    }
+    if words[0] != "%%matrixmarket" {
         return Err(lines.error_at(line, "the header does not begin with `%%MatrixMarket`"));
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

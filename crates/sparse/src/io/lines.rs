@@ -12,6 +12,22 @@ const BLOCK_BYTES: usize = 1 << 18;
 /// A longer line is an error: no format here has any, and memory stays bounded.
 const LONGEST_LINE_BYTES: usize = 1 << 20;
 
+/// A mark that some editors put before text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// The message about text that [`is_utf16`] knows.
+pub(crate) const UTF16: &str = "the file is UTF-16 text; save it as UTF-8 or ASCII";
+
+/// What is left of the first bytes of a text without a byte order mark.
+pub(crate) fn without_mark(head: &[u8]) -> &[u8] {
+    head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head)
+}
+
+/// Whether first bytes are those of text in UTF-16: a byte order mark, or a `%` of two bytes.
+pub(crate) fn is_utf16(head: &[u8]) -> bool {
+    let marks: [&[u8]; 4] = [b"\xff\xfe", b"\xfe\xff", b"%\0", b"\0%"];
+    marks.iter().any(|mark| head.starts_with(mark))
+}
+
 /// A text source, line by line or block by block.
 pub(crate) struct Lines<'a> {
     source: Source<'a>,
@@ -54,6 +70,9 @@ impl<'a> Lines<'a> {
     pub fn block(&mut self) -> Result<&[u8], IoError> {
         if self.start == self.lines && !self.ended {
             self.fill()?;
+            if self.taken == 0 {
+                self.begin()?;
+            }
         }
         Ok(&self.buf[self.start..self.lines])
     }
@@ -76,6 +95,17 @@ impl<'a> Lines<'a> {
         self.consume(length + 1, 1);
         let text = &self.buf[start..start + length];
         Ok(Some((line, text.strip_suffix(b"\r").unwrap_or(text))))
+    }
+
+    /// Goes past a byte order mark at the beginning of the file.
+    fn begin(&mut self) -> Result<(), IoError> {
+        let head = &self.buf[..self.lines];
+        if is_utf16(head) {
+            return Err(self.unsupported_at(1, UTF16));
+        }
+        let mark = head.len() - without_mark(head).len();
+        self.consume(mark, 0);
+        Ok(())
     }
 
     /// Reads on until there is a whole line, or the file ends.

@@ -74,10 +74,9 @@ enum Content {
 const HEAD_BYTES: u64 = 512;
 
 fn content(head: &[u8]) -> Content {
-    let banner = header::BANNER;
     let starts = |with: &[u8]| head.starts_with(with);
     let third = head.split(|&c| c == b'\n').nth(2).and_then(|l| l.get(..3));
-    if head.len() >= banner.len() && head[..banner.len()].eq_ignore_ascii_case(banner) {
+    if header::has_banner(head) {
         Content::MatrixMarket
     } else if starts(b"PK\x03\x04") || starts(b"PK\x05\x06") {
         Content::Zip
@@ -236,6 +235,11 @@ fn read_source(
             &source.name,
             Spot::File,
             "the file is empty",
+        )),
+        Content::Unknown if lines::is_utf16(head) => Err(IoError::unsupported(
+            &source.name,
+            Spot::Line(1),
+            lines::UTF16,
         )),
         Content::Unknown => {
             let head = head.split(|&c| c == b'\n').next().unwrap_or_default();

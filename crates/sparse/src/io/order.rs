@@ -4,10 +4,10 @@
 //! one of them is 0, otherwise from 1.
 
 use super::error::{IoError, Spot};
-use super::header::{sizes, vectors_header};
+use super::header::{has_banner, sizes, vectors_header};
 use super::lines::Lines;
 use super::source::Source;
-use super::vectors::{begins_with_banner, numbers};
+use super::vectors::numbers;
 use crate::{Pattern, Permutation};
 
 pub(crate) fn read(source: Source, n: usize) -> Result<Permutation, IoError> {
@@ -15,7 +15,7 @@ pub(crate) fn read(source: Source, n: usize) -> Result<Permutation, IoError> {
     if n as u64 > Pattern::MAX_ORDER {
         return Err(lines.error_in_file(format!("order {n} is too large for a permutation")));
     }
-    if begins_with_banner(&mut lines)? {
+    if has_banner(lines.block()?) {
         if vectors_header(&mut lines)? {
             let message = "a permutation is a list: `array` format, or one index per line";
             return Err(lines.unsupported_at(1, message));

@@ -4,7 +4,7 @@
 //! fixed number of values beyond its size is allowed for.
 
 use super::error::{IoError, shown};
-use super::header::{BANNER, sizes, vectors_header};
+use super::header::{has_banner, sizes, vectors_header};
 use super::lines::Lines;
 use super::number::{Real, parse_real, skip_blanks, token_end};
 use super::source::Source;
@@ -35,7 +35,7 @@ const MOST_ZEROS: u64 = 1 << 22;
 
 pub(crate) fn read(source: Source) -> Result<DenseColumns, IoError> {
     let mut lines = Lines::new(source);
-    if begins_with_banner(&mut lines)? {
+    if has_banner(lines.block()?) {
         if vectors_header(&mut lines)? {
             coordinate(&mut lines)
         } else {
@@ -44,13 +44,6 @@ pub(crate) fn read(source: Source) -> Result<DenseColumns, IoError> {
     } else {
         table(&mut lines)
     }
-}
-
-/// Whether the file is a Matrix Market file; consumes nothing.
-pub(crate) fn begins_with_banner(lines: &mut Lines) -> Result<bool, IoError> {
-    let block = lines.block()?;
-    let head = block.get(..BANNER.len()).unwrap_or_default();
-    Ok(head.eq_ignore_ascii_case(BANNER))
 }
 
 /// Calls `each(value, whether it is the first of its line)` for all numbers to the end of the file;

@@ -148,6 +148,48 @@ fn general_files_may_store_a_zero_on_one_side() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_the_header() {
+    let text = format!("\u{feff}{SYMMETRIC}1 1 1\n1 1 4\n");
+    for input in [text.as_bytes(), &gzip(text.as_bytes())] {
+        assert_eq!(read("A", input).unwrap().values(), &[4.0]);
+    }
+    let wrong = format!("\u{feff}{SYMMETRIC}1 1 1\n1 1 x\n");
+    assert_eq!(
+        refusal("A", wrong.as_bytes()),
+        "line 3 of A: `x` is not a number"
+    );
+}
+
+#[test]
+fn what_hides_the_header_is_named() {
+    let text = format!("{SYMMETRIC}1 1 1\n1 1 4\n");
+    let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let marked = |mark: &[u8], text: &[u8]| [mark, text].concat();
+    for utf16 in [
+        marked(b"\xff\xfe", &little),
+        marked(b"\xfe\xff", &big),
+        little,
+        big,
+    ] {
+        for name in ["A.mtx", "A"] {
+            let message =
+                format!("line 1 of {name}: the file is UTF-16 text; save it as UTF-8 or ASCII");
+            assert_eq!(refusal(name, &utf16), message);
+        }
+    }
+    for blank in ["\n", " \t\r\n\n"] {
+        for name in ["A.mtx", "A"] {
+            let message = format!(
+                "line 1 of {name}: the first line is empty; the header, `%%MatrixMarket ...`, must \
+                 be on it"
+            );
+            assert_eq!(refusal(name, format!("{blank}{text}").as_bytes()), message);
+        }
+    }
+}
+
+#[test]
 fn wrong_headers() {
     let five = "line 1 of A.mtx: the header must have five words, as \
                 `%%MatrixMarket matrix coordinate real symmetric`";

@@ -136,6 +136,30 @@ fn vectors_that_leave_out_mirror_images_are_refused() {
 }
 
 #[test]
+fn marks_and_blank_lines_do_not_make_a_table_of_a_matrix_market_file() {
+    let three = columns(3, 1, &[4.0, 5.0, 6.0]);
+    let body = "3 1 3\n1 1 4\n2 1 5\n3 1 6\n";
+    assert_eq!(vectors(&format!("\u{feff}{COORDINATE}{body}")), three);
+    assert_eq!(vectors("\u{feff}4\n5\n6\n"), three);
+    let empty = "line 1 of b.mtx: the first line is empty; the header, `%%MatrixMarket ...`, must \
+                 be on it";
+    let hidden = "line 1 of b.mtx: the header does not begin with `%%MatrixMarket`";
+    for (start, message) in [("\n", empty), ("\r\n \n", empty), ("# by hand\n\n", hidden)] {
+        let text = format!("{start}{COORDINATE}{body}");
+        assert_eq!(vectors(&text), Err(message.to_owned()), "{start:?}");
+    }
+    let utf16: Vec<u8> = "\u{feff}4\n5\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let message = "line 1 of b: the file is UTF-16 text; save it as UTF-8 or ASCII";
+    let e = read_vectors_from(&utf16[..], "b").unwrap_err();
+    assert_eq!(e.to_string(), message);
+    let e = read_permutation_from(&utf16[..], "b", 2).unwrap_err();
+    assert_eq!(e.to_string(), message);
+}
+
+#[test]
 fn permutations() {
     let order = |text: &str| {
         let p = read_permutation_from(text.as_bytes(), "p.txt", 3);
