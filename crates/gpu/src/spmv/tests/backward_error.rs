@@ -47,7 +47,10 @@ fn host(half: &Owned, b: &[f64], x: &[f64]) -> (Vec<f64>, BackwardError) {
         })
     };
     let safe = f64::from(counts.iter().copied().max().unwrap_or(0) + 1) * f64::MIN_POSITIVE;
-    let error = |(r, s): (&f64, &f64)| r.abs() / (s + safe) + (s - s);
+    let error = |(r, s): (&f64, &f64)| match s.is_finite() {
+        true => r.abs() / (s + safe),
+        false => f64::NAN,
+    };
     let errors: Vec<f64> = r.iter().zip(&size).map(error).collect();
     let errors = BackwardError {
         componentwise: most(&errors),
