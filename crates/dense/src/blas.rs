@@ -12,7 +12,7 @@ use crate::tile::{self, Lower, Tile, UpdateMode};
 use crate::workspace::{Buffers, KC, SOLVE_COLUMNS};
 use crate::{Real, Workspace};
 
-/// A pivot that is not a positive finite number: the matrix is not positive definite.
+/// A pivot that is not a positive normal number: the matrix is not positive definite.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[error("pivot {value} at position {index} is not a positive number")]
 pub struct PivotFailure {
@@ -133,7 +133,7 @@ pub unsafe fn trsm_right_lower_transposed<T: Real>(
 /// The strict upper triangle has no meaning before or after. On failure the matrix is half done.
 ///
 /// # Errors
-/// The first pivot that is not a positive finite number.
+/// The first pivot that is not a positive normal number.
 ///
 /// # Safety
 /// `a` is valid for `n × n` with leading dimension `lda`, and nothing else uses it meanwhile.

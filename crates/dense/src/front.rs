@@ -211,7 +211,7 @@ unsafe fn update_trailing<S: Simd>(
 /// columns of L; `update` (layout [`BlockColumns::update`]) holds the sum of the children's update
 /// matrices and becomes the front's own, or, with [`UpdateMode::Overwrite`], is not read. Strict
 /// upper triangles of diagonal blocks have no meaning before or after. The first pivot that is not
-/// a positive finite number is an error; the front is half done then.
+/// a positive normal number is an error; the front is half done then.
 ///
 /// # Errors
 /// That pivot, counted from the front's first.

@@ -84,6 +84,8 @@ pub trait Real:
     fn mul_add(self, b: Self, c: Self) -> Self;
     /// Whether the number is neither NaN nor infinite.
     fn is_finite(self) -> bool;
+    /// Whether it may be a pivot: positive, finite, and not subnormal, since its reciprocal would overflow.
+    fn is_pivot(self) -> bool;
     /// The number in double precision, exactly.
     fn to_f64(self) -> f64;
     /// Nearest number of this type.
@@ -132,6 +134,10 @@ macro_rules! real {
             #[inline(always)]
             fn is_finite(self) -> bool {
                 $t::is_finite(self)
+            }
+            #[inline(always)]
+            fn is_pivot(self) -> bool {
+                self >= $t::MIN_POSITIVE && self.is_finite()
             }
             #[inline(always)]
             fn to_f64(self) -> f64 {

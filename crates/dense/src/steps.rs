@@ -174,7 +174,7 @@ impl<T: Real> Steps<T> {
     /// Cholesky of the diagonal block of a step; a failure names the front's pivot.
     ///
     /// # Errors
-    /// The first pivot that is not a positive finite number.
+    /// The first pivot that is not a positive normal number.
     ///
     /// # Safety
     /// The storage and the packed memory are alive, the steps before are done, and no one else

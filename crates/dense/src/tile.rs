@@ -282,7 +282,7 @@ impl<S: Simd, const N: usize> Op for Factor<'_, S, N> {
             for j in 0..N {
                 let pivot = S::get(x[j], j);
                 let reciprocal = S::T::ONE / pivot;
-                if !(pivot > S::T::ZERO && pivot.is_finite() && reciprocal.is_finite()) {
+                if !pivot.is_pivot() {
                     return Err((j, pivot));
                 }
                 let root = pivot.sqrt();

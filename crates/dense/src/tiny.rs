@@ -169,7 +169,7 @@ unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
         for k in 0..N {
             let pivot = S::get(top[k][k / S::LANES], k % S::LANES);
             let inverse = S::T::ONE / pivot;
-            if !(pivot > S::T::ZERO && pivot.is_finite() && inverse.is_finite()) {
+            if !pivot.is_pivot() {
                 let value = pivot.to_f64();
                 return Err(PivotFailure { index: k, value });
             }
