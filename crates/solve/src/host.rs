@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, Team, Value};
-use tamarack_plan::{FactorPlan, Machine, PlanOptions};
+use tamarack_plan::{FactorPlan, Machine, PlanOptions, Precision};
 use tamarack_sparse::SymmetricCsc;
 
 use crate::condition::log_determinant;
@@ -56,7 +56,13 @@ impl Host {
                 precision: T::PRECISION,
                 ..PlanOptions::default()
             };
-            FactorPlan::new(self.plan.symbolic().clone(), &self.machine, &options)?.into()
+            let mut machine = self.machine;
+            if form == Form::Beside {
+                let held = self.plan.memory();
+                let held = held.peak_bytes() - held.analysis_bytes;
+                machine.memory_bytes = machine.memory_bytes.map(|all| all.saturating_sub(held));
+            }
+            FactorPlan::new(self.plan.symbolic().clone(), &machine, &options)?.into()
         };
         let mut matrix = Rounding::<T>::new(form);
         let rounded = matrix.round(a);
@@ -77,7 +83,7 @@ impl Engine for Host {
         control: &Control<'_>,
     ) -> Result<Box<dyn Solver>, SolveError> {
         match form {
-            Form::Double => self.solver::<f64>(form, a, options, control),
+            Form::Double | Form::Beside => self.solver::<f64>(form, a, options, control),
             Form::Single | Form::Scaled => self.solver::<f32>(form, a, options, control),
         }
     }
@@ -98,7 +104,10 @@ impl<T: Rounded> HostSolver<T> {
     pub fn new(factor: NumericFactor<T>, plan: Arc<Substitution>) -> Self {
         Self {
             workspace: SolveWorkspace::new(&factor, &plan, 1),
-            matrix: Rounding::new(Form::Single),
+            matrix: Rounding::new(match T::PRECISION {
+                Precision::F64 => Form::Double,
+                Precision::F32 => Form::Single,
+            }),
             factor,
             plan,
         }

@@ -133,9 +133,11 @@ impl MixedFactor {
         a: &SymmetricCsc<f64>,
         control: &Control<'_>,
     ) -> Result<(), SolveError> {
-        let double = self
-            .engine
-            .factorize(Form::Double, a, &self.options, control)?;
+        let form = match self.single {
+            Some(_) => Form::Beside,
+            None => Form::Double,
+        };
+        let double = self.engine.factorize(form, a, &self.options, control)?;
         self.double = Some(double);
         Ok(())
     }

@@ -18,6 +18,8 @@ use crate::refine::{ColumnReport, Measured, RefineOptions, RefineReport, RefineW
 pub enum Form {
     /// The matrix, in double precision.
     Double,
+    /// The same, while a factor in single precision is kept: that has its part of the memory.
+    Beside,
     /// The matrix rounded to single precision.
     Single,
     /// `D A D` rounded to single precision, where D holds powers of two that bring the diagonal near 1, so

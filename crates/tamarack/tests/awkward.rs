@@ -49,6 +49,17 @@ fn tridiagonal(diagonal: &[f64], beside: f64) -> SymmetricCsc<f64> {
     triplets.into_symmetric(Duplicates::Sum).unwrap()
 }
 
+/// The square of a second difference, whose condition number grows with the fourth power of its order.
+fn pentadiagonal(n: u32) -> SymmetricCsc<f64> {
+    let mut triplets = Triplets::new(n as usize).unwrap();
+    for i in 0..n {
+        triplets.push(i, i, 6.0).unwrap();
+        (i >= 1).then(|| triplets.push(i, i - 1, -4.0).unwrap());
+        (i >= 2).then(|| triplets.push(i, i - 2, 1.0).unwrap());
+    }
+    triplets.into_symmetric(Duplicates::Sum).unwrap()
+}
+
 fn diagonal(values: &[f64]) -> SymmetricCsc<f64> {
     tridiagonal(values, 0.0)
 }
@@ -189,15 +200,9 @@ fn the_error_of_zeros_is_known() {
 
 #[test]
 fn residuals_in_twice_the_precision_give_small_forward_errors() {
-    // The square of a second difference: its condition number is 4e10. The solution has no digits to lose.
-    let n = 1000u32;
-    let mut triplets = Triplets::new(n as usize).unwrap();
-    for i in 0..n {
-        triplets.push(i, i, 6.0).unwrap();
-        (i >= 1).then(|| triplets.push(i, i - 1, -4.0).unwrap());
-        (i >= 2).then(|| triplets.push(i, i - 2, 1.0).unwrap());
-    }
-    let a = triplets.into_symmetric(Duplicates::Sum).unwrap();
+    // Its condition number is 4e10. The solution has no digits to lose.
+    let n = 1000;
+    let a = pentadiagonal(n);
     let truth: Vec<f64> = (0..n).map(|i| f64::from(i % 11) - 5.0).collect();
     let mut b = vec![0.0; n as usize];
     a.matvec(&truth, &mut b);
@@ -236,6 +241,36 @@ fn less_accuracy_does_not_take_a_factor_in_double_precision() {
 }
 
 #[test]
+fn a_factor_in_double_precision_beside_one_in_single_keeps_to_the_memory_there_is() {
+    // A solution that falls below what single precision can represent, as above.
+    let a = tridiagonal(&vec![4.0; 4000], -1.0);
+    let mut b = vec![0.0; a.n()];
+    b[0] = 1.0;
+    let memory = |precision| {
+        let analysis = Analysis::new(a.pattern(), &options(precision)).unwrap();
+        let memory = analysis.plan().memory();
+        (memory.peak_bytes(), memory.analysis_bytes)
+    };
+    let ((single, shared), (double, _)) = (memory(Precision::Mixed), memory(Precision::F64));
+    let held = single - shared;
+    let solved = |memory_bytes| {
+        let mut options = options(Precision::Mixed);
+        options.memory_bytes = Some(memory_bytes);
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let mut factor = analysis.factorize(&a).unwrap();
+        let mut x = b.clone();
+        let report = factor.solve_refined(&a, &mut x);
+        report.map_err(|error| (error.kind(), x))
+    };
+    let enough = solved(double + held).unwrap();
+    assert_eq!(enough.outcome, Outcome::Double);
+    // Enough for either of them.
+    let (kind, x) = solved(double + held / 2).unwrap_err();
+    assert_eq!(kind, ErrorKind::Resources);
+    assert_eq!(x, b);
+}
+
+#[test]
 fn an_error_that_cannot_be_measured_is_not_zero() {
     let a = tridiagonal(&[1e300, 1e300], -0.9e300);
     for options in everywhere() {
@@ -249,7 +284,6 @@ fn an_error_that_cannot_be_measured_is_not_zero() {
             .unwrap()
             .solve_refined(&a, &mut x)
             .unwrap();
-        assert!(report.componentwise_backward_error().is_nan() || x[0].is_finite());
         assert!(!(report.normwise_backward_error() == 0.0 && report.refine.converged));
     }
 }

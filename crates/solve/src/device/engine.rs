@@ -57,7 +57,7 @@ impl Device {
         options: &FactorOptions,
     ) -> Result<Box<dyn Solver>, SolveError> {
         let gpu = &self.gpu;
-        if form == Form::Double {
+        if matches!(form, Form::Double | Form::Beside) {
             let plan = self.plan(Precision::F64)?;
             let mut solver = DeviceSolver::<f64>::new(plan, gpu, pattern, options)?;
             solver.factor.set_profiled(self.profiled);
