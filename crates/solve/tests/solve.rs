@@ -176,6 +176,33 @@ fn wrong_lengths_stale_factors_and_foreign_workspaces_are_refused() {
 }
 
 #[test]
+fn memory_for_another_factor_of_the_same_order_is_refused() {
+    let n = 400;
+    let small = factorize(&chain(n, 1e7), 1);
+    let large = {
+        let mut all = Triplets::new(n as usize).unwrap();
+        for i in 0..n {
+            (0..i).for_each(|j| all.push(i, j, -1.0).unwrap());
+            all.push(i, i, f64::from(n)).unwrap();
+        }
+        factorize(&all.into_symmetric(Duplicates::Sum).unwrap(), 1)
+    };
+    let plans = [&small, &large].map(|f| Substitution::new(f.symbolic()));
+    let mut x = right_side(n as usize, 1);
+    let before = x.clone();
+    // The front of the one has 8 rows and that of the other 400.
+    let mut workspace = SolveWorkspace::new(&small, &plans[0], 1);
+    for plan in &plans {
+        let found = solve(&large, plan, &mut x, 1, &mut workspace);
+        assert!(matches!(found, Err(SolveError::Workspace)));
+    }
+    let mut workspace = SolveWorkspace::new(&large, &plans[0], 1);
+    let found = solve(&large, &plans[0], &mut x, 1, &mut workspace);
+    assert!(matches!(found, Err(SolveError::Workspace)));
+    assert_eq!(x, before);
+}
+
+#[test]
 fn refinement_reaches_the_rounding_unit_and_keeps_the_best() {
     let a = chain(400, 1e7);
     let factor = factorize(&a, 1);
