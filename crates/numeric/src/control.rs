@@ -16,8 +16,9 @@ pub struct Progress {
 /// How a caller watches and stops a factorization. The default does neither.
 #[derive(Clone, Copy, Default)]
 pub struct Control<'a> {
-    /// On the host called from any thread, about 200 times in all; numbers of two threads may overtake each other,
-    /// and begin anew where a factorization does (a shift, mixed precision that goes over to double). By a GPU once, when all is done.
+    /// On the host called from any thread, about 200 times in all; numbers of two threads may overtake each other.
+    /// They begin anew where a factorization does: after a shift, or in double precision where single does not suffice. By a GPU once, when
+    /// all is done.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
     /// Set to true by anyone to stop the work, on the host within 100 ms; a factorization that a GPU has begun runs to its end.
     pub cancel: Option<&'a AtomicBool>,

@@ -12,8 +12,7 @@ pub struct NotPositiveDefinite {
     pub column: UserIdx,
     /// Its position in the elimination, counted from 0.
     pub position: ElimIdx,
-    /// The pivot: what was left of the diagonal entry; NaN where NaN or infinity came in. Positive if it is so small that its
-    /// reciprocal overflows.
+    /// The pivot: what was left of the diagonal entry; NaN where NaN or infinity came in. Positive if it is subnormal.
     pub pivot: f64,
     /// What the matrix suggests as the cause.
     pub cause: Cause,
@@ -71,7 +70,7 @@ impl NotPositiveDefinite {
         let column = symbolic.permutation().user(position);
         let diagonal = a.column(column.get()).1[0].to_f64();
         let rounding = VANISHED * T::EPSILON.to_f64() * (a.n() as f64).sqrt();
-        // A positive one is refused where its reciprocal overflows.
+        // A positive one is refused where it is subnormal.
         let cause = if !pivot.is_finite() || pivot > 0.0 {
             first_not_finite(a).unwrap_or(Cause::Overflow)
         } else if diagonal == 0.0 {
@@ -90,9 +89,7 @@ impl NotPositiveDefinite {
             cause,
         }
     }
-}
 
-impl NotPositiveDefinite {
     /// The same of a matrix that was rounded to single precision: what is missing in that may be there in `a`.
     #[must_use]
     pub fn of_rounded(mut self, a: &SymmetricCsc<f64>) -> Self {

@@ -108,19 +108,19 @@ impl ColumnReport {
         (change, before): (f64, f64),
         options: &RefineOptions,
     ) -> Verdict {
-        // The second step is compared with the first, which is compared with nothing.
-        if step > 1 && !(change <= before / 2.0) && !(change <= f64::EPSILON) {
-            return Verdict::Worse;
-        }
-        if step > 0 && !now.componentwise.is_finite() {
+        /// Componentwise errors up to this one are of rounding: which of two is larger says nothing.
+        const ROUNDING: f64 = 8.0 * f64::EPSILON;
+        let is_settled = change <= f64::EPSILON;
+        let is_slow = step > 1 && !(change <= before / 2.0) && !is_settled;
+        let most = self.componentwise_backward_error.max(ROUNDING);
+        if step > 0 && (is_slow || !(now.componentwise <= most)) {
             return Verdict::Worse;
         }
         *self = Self::new(step, now);
-        let is_settled = step > 0 && change <= f64::EPSILON;
-        let is_enough = options
-            .stop_at
-            .is_some_and(|most| now.componentwise <= most);
-        if now.componentwise.is_finite() && !is_settled && !is_enough && step < options.max_steps {
+        // An error of 0 is that of the answer itself.
+        let is_enough = now.componentwise <= options.stop_at.unwrap_or(0.0);
+        let is_known = now.componentwise.is_finite();
+        if is_known && !is_settled && !is_enough && step < options.max_steps {
             Verdict::GoOn
         } else {
             Verdict::Done
@@ -128,7 +128,7 @@ impl ColumnReport {
     }
 }
 
-/// `‖x − old‖∞ / ‖x‖∞`; infinite before there is an old one, as x is then any.
+/// `‖x − old‖∞ / ‖x‖∞`.
 fn relative_change(x: &[f64], old: &[f64]) -> f64 {
     largest(x.iter().zip(old).map(|(x, old)| x - old)) / norm(x)
 }
@@ -260,7 +260,10 @@ fn refine_measured(
             let verdict = match options.residual {
                 ResidualPrecision::Double => columns[c].judge(step, errors, goal, options),
                 ResidualPrecision::Quad => {
-                    let change = relative_change(xc, old);
+                    let change = match step {
+                        0 => f64::INFINITY, // there is no old one
+                        _ => relative_change(xc, old),
+                    };
                     let before = std::mem::replace(&mut changes[c], change);
                     columns[c].judge_by_change(step, errors, (change, before), options)
                 }

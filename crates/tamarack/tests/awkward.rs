@@ -1,8 +1,8 @@
 //! Systems and calls that a careful caller may meet: fixed unknowns, numbers out of range, failures and what comes after them.
 
 use tamarack::{
-    Analysis, Cause, Device, Duplicates, ErrorKind, FactorError, OnNotSpd, Options, Outcome,
-    Precision, ResidualPrecision, SymmetricCsc, Triplets, models::Model,
+    Analysis, Cause, Device, Duplicates, ErrorKind, Factor, FactorError, OnNotSpd, Options,
+    Outcome, Precision, ResidualPrecision, SymmetricCsc, Triplets, models::Model,
 };
 
 /// The host, and a GPU where there is one.
@@ -64,6 +64,11 @@ fn diagonal(values: &[f64]) -> SymmetricCsc<f64> {
     tridiagonal(values, 0.0)
 }
 
+fn factorized(a: &SymmetricCsc<f64>, options: &Options) -> Factor {
+    let analysis = Analysis::new(a.pattern(), options).unwrap();
+    analysis.factorize(a).unwrap()
+}
+
 /// Rows and columns `fixed(i)` as those of the identity, in the same pattern.
 fn with_fixed(a: &SymmetricCsc<f64>, fixed: impl Fn(usize) -> bool) -> SymmetricCsc<f64> {
     let (pattern, mut a) = (a.pattern().clone(), a.clone());
@@ -87,8 +92,7 @@ fn fixed_unknowns_have_no_error() {
         .collect();
     for options in everywhere() {
         let precision = options.precision;
-        let analysis = Analysis::new(a.pattern(), &options).unwrap();
-        let mut factor = analysis.factorize(&a).unwrap();
+        let mut factor = factorized(&a, &options);
         let mut x = b.clone();
         let report = factor.solve_refined(&a, &mut x).unwrap();
         let error = report.componentwise_backward_error();
@@ -108,8 +112,7 @@ fn a_row_too_small_for_single_precision_does_not_end_refinement() {
     let a = tridiagonal(&vec![4.0; n], -1.0);
     for options in everywhere() {
         let precision = options.precision;
-        let analysis = Analysis::new(a.pattern(), &options).unwrap();
-        let mut factor = analysis.factorize(&a).unwrap();
+        let mut factor = factorized(&a, &options);
         let mut x = vec![0.0; n];
         x[0] = 1.0;
         let report = factor.solve_refined(&a, &mut x).unwrap();
@@ -131,8 +134,7 @@ fn a_solve_that_fails_leaves_the_right_hand_side() {
     let (good, bad) = (diagonal(&[100.0, 100.0]), diagonal(&[100.0, -1.0]));
     for options in everywhere() {
         let precision = options.precision;
-        let analysis = Analysis::new(good.pattern(), &options).unwrap();
-        let mut factor = analysis.factorize(&good).unwrap();
+        let mut factor = factorized(&good, &options);
         let refused = factor.refactorize(&bad).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::NotPositiveDefinite);
         let mut x = [3.0, 5.0];
@@ -154,8 +156,7 @@ fn nothing_has_no_right_hand_sides() {
     let a = diagonal(&[]);
     for options in everywhere() {
         let precision = options.precision;
-        let analysis = Analysis::new(a.pattern(), &options).unwrap();
-        let mut factor = analysis.factorize(&a).unwrap();
+        let mut factor = factorized(&a, &options);
         factor.solve(&mut []).unwrap();
         let error = factor.solve(&mut [1.0]).unwrap_err();
         assert!(
@@ -172,8 +173,7 @@ fn a_right_hand_side_that_is_not_finite_is_not_factorized_for() {
     let mixed = |options: &Options| options.precision == Precision::Mixed;
     let all = everywhere().into_iter().filter(mixed);
     for (options, bad) in all.flat_map(|o| [(o.clone(), f64::NAN), (o, f64::INFINITY)]) {
-        let analysis = Analysis::new(a.pattern(), &options).unwrap();
-        let mut factor = analysis.factorize(&a).unwrap();
+        let mut factor = factorized(&a, &options);
         let mut x = vec![1.0; 2 * a.n()];
         x[3] = bad;
         let report = factor.solve_refined(&a, &mut x).unwrap();
@@ -190,8 +190,7 @@ fn a_right_hand_side_that_is_not_finite_is_not_factorized_for() {
 #[test]
 fn the_error_of_zeros_is_known() {
     let a = diagonal(&[100.0, 100.0]);
-    let analysis = Analysis::new(a.pattern(), &Options::default()).unwrap();
-    let mut factor = analysis.factorize(&a).unwrap();
+    let mut factor = factorized(&a, &Options::default());
     let zeros = [0.0; 2];
     let bound = factor.forward_error_bound(&a, &[100.0, 100.0], &zeros);
     assert_eq!(bound.unwrap(), f64::INFINITY);
@@ -256,8 +255,7 @@ fn a_factor_in_double_precision_beside_one_in_single_keeps_to_the_memory_there_i
     let solved = |memory_bytes| {
         let mut options = options(Precision::Mixed);
         options.memory_bytes = Some(memory_bytes);
-        let analysis = Analysis::new(a.pattern(), &options).unwrap();
-        let mut factor = analysis.factorize(&a).unwrap();
+        let mut factor = factorized(&a, &options);
         let mut x = b.clone();
         let report = factor.solve_refined(&a, &mut x);
         report.map_err(|error| (error.kind(), x))
@@ -368,8 +366,7 @@ fn bounds_hold_for_factors_of_a_matrix_nearby() {
         for mut options in everywhere() {
             let precision = options.precision;
             options.on_not_spd = OnNotSpd::Shift;
-            let analysis = Analysis::new(a.pattern(), &options).unwrap();
-            let mut factor = analysis.factorize(&a).unwrap();
+            let mut factor = factorized(&a, &options);
             let mut x = b.clone();
             factor.solve(&mut x).unwrap();
             let largest = |v: &mut dyn Iterator<Item = f64>| v.fold(0.0, f64::max);
