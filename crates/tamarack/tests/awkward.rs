@@ -1,8 +1,12 @@
 //! Systems and calls that a careful caller may meet: fixed unknowns, numbers out of range, failures and what comes after them.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
 use tamarack::{
-    Analysis, Cause, Device, Duplicates, ErrorKind, Factor, FactorError, OnNotSpd, Options,
-    Outcome, Precision, ResidualPrecision, SymmetricCsc, Triplets, models::Model,
+    Analysis, Cause, Control, Device, Duplicates, ErrorKind, Factor, FactorError, OnNotSpd,
+    Options, Outcome, Precision, Progress, ResidualPrecision, SymmetricCsc, Triplets,
+    models::Model,
 };
 
 /// The host, and a GPU where there is one.
@@ -319,25 +323,53 @@ fn pivots_without_a_reciprocal_are_refused() {
 fn a_flag_that_is_set_for_a_moment_stops_the_work() {
     let a = model("p2d5_200");
     let analysis = Analysis::new(a.pattern(), &options(Precision::F64)).unwrap();
-    let flag = std::sync::atomic::AtomicBool::new(false);
-    let seen = std::sync::atomic::AtomicUsize::new(0);
-    // Set by the second report and cleared by the next: some fronts between see it.
-    let progress = |_: tamarack::Progress| {
-        let report = seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        flag.store(report == 1, std::sync::atomic::Ordering::Relaxed);
-    };
-    let control = tamarack::Control {
-        progress: Some(&progress),
-        cancel: Some(&flag),
-    };
-    match analysis.factorize_with(&a, &control) {
-        Err(error) => assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}"),
-        Ok(mut factor) => {
-            let mut x = vec![1.0; a.n()];
-            let report = factor.solve_refined(&a, &mut x).unwrap();
-            assert!(report.componentwise_backward_error() < 1e-14);
+    let flag = AtomicBool::new(false);
+    let mut stopped = 0;
+    for round in 0..20 {
+        // Set by a report on the way, and cleared by another thread while fronts are left out.
+        let reports = AtomicUsize::new(0);
+        let progress = |_: Progress| {
+            if reports.fetch_add(1, Relaxed) == 2 * round {
+                flag.store(true, Relaxed);
+            }
+        };
+        let control = Control {
+            progress: Some(&progress),
+            cancel: Some(&flag),
+        };
+        let done = AtomicBool::new(false);
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !flag.load(Relaxed) && !done.load(Relaxed) {
+                    std::hint::spin_loop();
+                }
+                let seen = Instant::now();
+                while seen.elapsed() < Duration::from_micros(30) {
+                    std::hint::spin_loop();
+                }
+                flag.store(false, Relaxed);
+            });
+            let outcome = analysis.factorize_with(&a, &control);
+            done.store(true, Relaxed);
+            outcome
+        });
+        match outcome {
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Cancelled, "round {round}: {error}");
+                stopped += 1;
+            }
+            Ok(mut factor) => {
+                let mut x = vec![1.0; a.n()];
+                let report = factor.solve_refined(&a, &mut x).unwrap();
+                let (steps, error) = (report.steps(), report.componentwise_backward_error());
+                assert!(
+                    steps < 2 && error < 1e-14,
+                    "round {round}: {steps}, {error:e}"
+                );
+            }
         }
     }
+    assert!(stopped > 0);
 }
 
 /// The Hilbert matrix, whose condition number is 3.5e13 for order 10.
