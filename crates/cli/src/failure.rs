@@ -117,7 +117,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let message = error.to_string();
         let (kind, code) = match error.kind() {
-            ErrorKind::Input => ("input", exit_code::INPUT),
+            ErrorKind::Input | ErrorKind::OtherPattern => ("input", exit_code::INPUT),
             ErrorKind::NotPositiveDefinite => {
                 ("not_positive_definite", exit_code::NOT_POSITIVE_DEFINITE)
             }

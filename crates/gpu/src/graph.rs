@@ -34,6 +34,8 @@ pub struct Graph {
 // SAFETY: the driver allows executable graphs on any thread, though not on two at once; `replay`
 // takes `&mut self`.
 unsafe impl Send for Graph {}
+// SAFETY: through `&self` nothing but the number of nodes is read.
+unsafe impl Sync for Graph {}
 
 impl Drop for Graph {
     fn drop(&mut self) {

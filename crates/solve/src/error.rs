@@ -42,6 +42,11 @@ pub enum SolveError {
         /// What to do.
         instead: &'static str,
     },
+    /// Several threads were to solve with a factor on a device.
+    #[error(
+        "a factor on a GPU does one solve at a time; let threads take turns, or solve for all their right-hand sides together"
+    )]
+    NotShared,
     /// A factorization failed.
     #[error(transparent)]
     Factor(#[from] FactorError),

@@ -9,8 +9,9 @@ use tamarack_sparse::SymmetricCsc;
 
 use crate::condition::log_determinant;
 use crate::error::{SolveError, check_len};
-use crate::inverse::{Inverse, Scaled, power_of_two_near};
+use crate::inverse::{Inverse, Ranged, Scaled};
 use crate::plan::Substitution;
+use crate::rounding::{Rounded, Rounding};
 use crate::solver::{Engine, Form, Solver};
 use crate::substitution::solve;
 use crate::workspace::SolveWorkspace;
@@ -119,46 +120,83 @@ impl<T: Rounded> HostSolver<T> {
     }
 }
 
-/// The factor alone, without the scaling.
-struct Bare<'a, T: Value> {
+/// A factor with somebody's memory for solves.
+struct Using<'a, T: Value> {
     factor: &'a NumericFactor<T>,
+    matrix: &'a Rounding<T>,
     plan: &'a Substitution,
     workspace: &'a mut SolveWorkspace<T>,
 }
 
-impl<T: Value> Inverse for Bare<'_, T> {
-    fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
-        if !self.workspace.holds(nrhs) {
-            *self.workspace = SolveWorkspace::new(self.factor, self.plan, nrhs);
-        }
-        solve(self.factor, self.plan, x, nrhs, self.workspace)
-    }
-}
-
-impl<T: Rounded> Inverse for HostSolver<T> {
-    fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
+impl<T: Rounded> Using<'_, T> {
+    fn apply(self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
         // Before anything is written to x.
         check_len("x", x.len(), self.factor.symbolic().n(), nrhs)?;
         if !self.factor.is_current() {
             return Err(SolveError::Stale);
         }
-        let mut inverse = Bare {
+        let scale = self.matrix.scale.as_deref();
+        let mut bare = Bare(self);
+        let inverse: &mut dyn Inverse = match T::PRECISION {
+            Precision::F64 => &mut bare,
+            Precision::F32 => &mut Ranged { inverse: &mut bare },
+        };
+        match scale {
+            None => inverse.apply(x, nrhs),
+            Some(scale) => Scaled { inverse, scale }.apply(x, nrhs),
+        }
+    }
+}
+
+/// The factor alone, without the scaling.
+struct Bare<'a, T: Value>(Using<'a, T>);
+
+impl<T: Value> Inverse for Bare<'_, T> {
+    fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
+        let Using { factor, plan, .. } = self.0;
+        let workspace = &mut *self.0.workspace;
+        if !workspace.holds(nrhs) {
+            *workspace = SolveWorkspace::new(factor, plan, nrhs);
+        }
+        solve(factor, plan, x, nrhs, workspace)
+    }
+}
+
+impl<T: Rounded> Inverse for HostSolver<T> {
+    fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
+        let using = Using {
             factor: &self.factor,
+            matrix: &self.matrix,
             plan: &self.plan,
             workspace: &mut self.workspace,
         };
-        match &self.matrix.scale {
-            None => inverse.apply(x, nrhs),
-            Some(scale) => Scaled {
-                inverse: &mut inverse,
-                scale,
-            }
-            .apply(x, nrhs),
-        }
+        using.apply(x, nrhs)
     }
 
     fn team(&self) -> Option<Arc<Team>> {
         Some(self.factor.team().clone())
+    }
+}
+
+/// A solver's factor with memory of one's own.
+struct Shared<'a, T: Value> {
+    solver: &'a HostSolver<T>,
+    workspace: SolveWorkspace<T>,
+}
+
+impl<T: Rounded> Inverse for Shared<'_, T> {
+    fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
+        let using = Using {
+            factor: &self.solver.factor,
+            matrix: &self.solver.matrix,
+            plan: &self.solver.plan,
+            workspace: &mut self.workspace,
+        };
+        using.apply(x, nrhs)
+    }
+
+    fn team(&self) -> Option<Arc<Team>> {
+        self.solver.team()
     }
 }
 
@@ -184,90 +222,11 @@ impl<T: Rounded> Solver for HostSolver<T> {
     fn shift(&self) -> Option<f64> {
         self.factor.shift()
     }
-}
 
-/// A matrix on its way into a factor: scaled where that is wanted, and rounded to the factor's precision.
-#[derive(Debug)]
-pub struct Rounding<T> {
-    form: Form,
-    /// Powers of two, user order; none where the matrix is not scaled.
-    scale: Option<Vec<f64>>,
-    /// The last one; none in double precision.
-    rounded: Option<SymmetricCsc<T>>,
-}
-
-/// A precision that matrices are rounded to.
-pub trait Rounded: Value {
-    /// The matrix in this precision, kept in `room` where it is not the same.
-    fn rounded<'a>(
-        a: &'a SymmetricCsc<f64>,
-        scale: Option<&[f64]>,
-        room: &'a mut Option<SymmetricCsc<Self>>,
-    ) -> &'a SymmetricCsc<Self>;
-}
-
-impl Rounded for f64 {
-    fn rounded<'a>(
-        a: &'a SymmetricCsc<f64>,
-        _: Option<&[f64]>,
-        _: &'a mut Option<SymmetricCsc<f64>>,
-    ) -> &'a SymmetricCsc<f64> {
-        a
-    }
-}
-
-impl Rounded for f32 {
-    fn rounded<'a>(
-        a: &'a SymmetricCsc<f64>,
-        scale: Option<&[f64]>,
-        room: &'a mut Option<SymmetricCsc<f32>>,
-    ) -> &'a SymmetricCsc<f32> {
-        let rounded = room.get_or_insert_with(|| a.cast());
-        let pattern = a.pattern();
-        let values = rounded.values_mut();
-        let Some(scale) = scale else {
-            for (to, from) in values.iter_mut().zip(a.values()) {
-                *to = *from as f32;
-            }
-            return rounded;
-        };
-        for j in 0..a.n() {
-            for k in pattern.range(j) {
-                let i = pattern.row_idx()[k] as usize;
-                values[k] = (a.values()[k] * scale[i] * scale[j]) as f32;
-            }
-        }
-        rounded
-    }
-}
-
-impl<T: Rounded> Rounding<T> {
-    fn new(form: Form) -> Self {
-        Self {
-            form,
-            scale: None,
-            rounded: None,
-        }
-    }
-
-    /// The matrix as it is factorized.
-    fn round<'a>(&'a mut self, a: &'a SymmetricCsc<f64>) -> &'a SymmetricCsc<T> {
-        if self.form == Form::Scaled {
-            let scale = self.scale.get_or_insert_default();
-            scale.clear();
-            let near_one = |diagonal: f64| 1.0 / power_of_two_near(diagonal.abs().sqrt());
-            scale.extend(a.diagonal().map(near_one));
-        }
-        T::rounded(a, self.scale.as_deref(), &mut self.rounded)
-    }
-
-    /// An error that the rounded matrix gave, said of the matrix.
-    fn explain(&self, a: &SymmetricCsc<f64>, error: FactorError) -> FactorError {
-        match error {
-            FactorError::NotPositiveDefinite(report) if self.form == Form::Single => {
-                report.of_rounded(a).into()
-            }
-            other => other,
-        }
+    fn share(&self) -> Option<Box<dyn Inverse + Send + '_>> {
+        Some(Box::new(Shared {
+            workspace: SolveWorkspace::new(&self.factor, &self.plan, 1),
+            solver: self,
+        }))
     }
 }

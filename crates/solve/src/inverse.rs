@@ -1,5 +1,6 @@
 //! A factor as an approximate inverse in double precision, whatever its own precision and scaling.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tamarack_numeric::Team;
@@ -43,36 +44,68 @@ impl<I: Inverse + ?Sized> Inverse for Box<I> {
 
 /// `D (D A D)⁻¹ D`: an inverse of the scaled matrix as one of the matrix.
 pub struct Scaled<'a, I: ?Sized> {
-    /// An inverse of `D A D`, in single precision.
+    /// An inverse of `D A D`.
     pub inverse: &'a mut I,
     /// The diagonal of D, user order.
     pub scale: &'a [f64],
 }
 
 impl<I: Inverse + ?Sized> Inverse for Scaled<'_, I> {
+    fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
+        let scale = |x: &mut [f64]| {
+            for column in x.chunks_mut(self.scale.len().max(1)) {
+                column.iter_mut().zip(self.scale).for_each(|(x, d)| *x *= d);
+            }
+        };
+        scale(x);
+        self.inverse.apply(x, nrhs)?;
+        scale(x);
+        Ok(())
+    }
+
     fn team(&self) -> Option<Arc<Team>> {
         self.inverse.team()
     }
+}
 
-    fn apply(&mut self, x: &mut [f64], _: usize) -> Result<(), SolveError> {
-        // A power of two brings each column into the range of single precision, without rounding.
-        let (scale, mut units) = (self.scale, [1.0; 64]);
-        for columns in x.chunks_mut((scale.len() * units.len()).max(1)) {
-            let count = columns.len() / scale.len().max(1);
-            for (column, unit) in columns.chunks_mut(scale.len()).zip(&mut units) {
-                column.iter_mut().zip(scale).for_each(|(x, d)| *x *= d);
-                *unit = power_of_two_near(norm(column));
-                column.iter_mut().for_each(|x| *x /= *unit);
+/// An inverse in single precision for columns beyond its range: powers of two bring them into it, without rounding.
+pub(crate) struct Ranged<'a, I: ?Sized> {
+    pub inverse: &'a mut I,
+}
+
+/// Norms of columns that single precision takes as they are: answers, and what is small in a column, have room on either side.
+const IN_RANGE: RangeInclusive<f64> = 3e-15..=3e14;
+
+impl<I: Inverse + ?Sized> Inverse for Ranged<'_, I> {
+    fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
+        let n = (x.len() / nrhs.max(1)).max(1);
+        let mut units = [1.0; 64];
+        for columns in x.chunks_mut(n * units.len()) {
+            let count = columns.len() / n;
+            for (column, unit) in columns.chunks_mut(n).zip(&mut units) {
+                let norm = norm(column);
+                *unit = match IN_RANGE.contains(&norm) {
+                    true => 1.0,
+                    false => power_of_two_near(norm),
+                };
+                multiply(column, unit.recip());
             }
             self.inverse.apply(columns, count)?;
-            for (column, unit) in columns.chunks_mut(scale.len()).zip(&units) {
-                column
-                    .iter_mut()
-                    .zip(scale)
-                    .for_each(|(x, d)| *x *= d * unit);
+            for (column, unit) in columns.chunks_mut(n).zip(&units) {
+                multiply(column, *unit);
             }
         }
         Ok(())
+    }
+
+    fn team(&self) -> Option<Arc<Team>> {
+        self.inverse.team()
+    }
+}
+
+fn multiply(x: &mut [f64], factor: f64) {
+    if factor != 1.0 {
+        x.iter_mut().for_each(|x| *x *= factor);
     }
 }
 

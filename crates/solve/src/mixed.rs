@@ -13,6 +13,7 @@ use crate::error::SolveError;
 use crate::inverse::Inverse;
 use crate::refine::{ColumnReport, RefineOptions, RefineReport, RefineWorkspace};
 use crate::residual::ResidualPrecision;
+use crate::share::SharedSolver;
 use crate::solver::{Engine, Form, Solver};
 
 /// What it took to get accurate answers.
@@ -183,23 +184,24 @@ impl MixedFactor {
         let (Some(single), workspace) = (&mut self.single, &mut self.refine) else {
             return Err(SolveError::Stale);
         };
-        let patient = &patient(options);
-        let mut report = single.solve_refined(a, b, x, nrhs, patient, workspace)?;
-        if options.max_steps == 0 || good(&report, options) {
-            return Ok(MixedReport {
-                refine: report,
-                outcome: Outcome::Refined,
-            });
-        }
-        let n = a.n();
-        let outcome = improve(&mut report, options, |c| {
+        let (n, patient) = (a.n(), &patient(options));
+        let report = single.solve_refined(a, b, x, nrhs, patient, workspace)?;
+        improved(report, options, |c| {
             let (b, x) = (&b[c * n..(c + 1) * n], &mut x[c * n..(c + 1) * n]);
             single.conjugate_gradients(a, b, x, patient, workspace)
-        })?;
-        Ok(MixedReport {
-            refine: report,
-            outcome,
         })
+    }
+
+    /// The factor that is in use, for a thread that solves while others do.
+    ///
+    /// # Errors
+    /// [`SolveError::NotShared`] where it is on a device, [`SolveError::Stale`].
+    pub fn share(&self) -> Result<SharedSolver<'_>, SolveError> {
+        match (&self.double, &self.single) {
+            (Some(factor), _) => SharedSolver::new(&**factor, false),
+            (None, Some(factor)) => SharedSolver::new(&**factor, true),
+            (None, None) => Err(SolveError::Stale),
+        }
     }
 
     /// Calls `work` with the factor that is in use, as an inverse.
@@ -241,8 +243,22 @@ impl MixedFactor {
     }
 }
 
+/// What refinement in single precision has reported, once columns that are not good are improved by conjugate gradients.
+pub(crate) fn improved(
+    mut refine: RefineReport,
+    options: &RefineOptions,
+    gradients: impl FnMut(usize) -> Result<(ColumnReport, usize), SolveError>,
+) -> Result<MixedReport, SolveError> {
+    let outcome = if options.max_steps == 0 || good(&refine, options) {
+        Outcome::Refined
+    } else {
+        improve(&mut refine, options, gradients)?
+    };
+    Ok(MixedReport { refine, outcome })
+}
+
 /// Improves the columns of a report that are not good by conjugate gradients.
-pub(crate) fn improve(
+fn improve(
     report: &mut RefineReport,
     options: &RefineOptions,
     mut gradients: impl FnMut(usize) -> Result<(ColumnReport, usize), SolveError>,

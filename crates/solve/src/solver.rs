@@ -29,7 +29,7 @@ pub enum Form {
 }
 
 /// A factor that can be used and made anew. As an [`Inverse`] it is one of the matrix, whatever its form.
-pub trait Solver: Inverse + Debug + Send {
+pub trait Solver: Inverse + Debug + Send + Sync {
     /// Factorizes other values of the same pattern in the same memory.
     ///
     /// # Errors
@@ -81,6 +81,11 @@ pub trait Solver: Inverse + Debug + Send {
 
     /// The σ of `A + σI` that was factorized instead of A, where that was asked for and needed.
     fn shift(&self) -> Option<f64>;
+
+    /// The same inverse with memory of its own, for a thread that solves while others do; none where the factor is on a device.
+    fn share(&self) -> Option<Box<dyn Inverse + Send + '_>> {
+        None
+    }
 
     /// The same factor for data that is on a device, if it is there itself.
     fn on_device(&mut self) -> Option<&mut dyn OnDevice> {
@@ -170,7 +175,7 @@ pub(crate) fn conjugate_gradients_here<I: Inverse + ?Sized>(
 }
 
 /// Who factorizes matrices of one pattern.
-pub trait Engine: Debug + Send {
+pub trait Engine: Debug + Send + Sync {
     /// A factor of a matrix in a form.
     ///
     /// # Errors

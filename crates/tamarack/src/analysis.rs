@@ -302,7 +302,7 @@ impl Analysis {
     ///
     /// # Errors
     /// Of kind [`NotPositiveDefinite`](crate::ErrorKind::NotPositiveDefinite) with the user's own
-    /// column, or [`Input`](crate::ErrorKind::Input) for another pattern.
+    /// column, or [`OtherPattern`](crate::ErrorKind::OtherPattern).
     pub fn factorize(&self, a: &SymmetricCsc<f64>) -> Result<Factor, Error> {
         self.factorize_with(a, &Control::default())
     }

@@ -80,6 +80,8 @@ pub enum ErrorKind {
     Usage,
     /// The matrix, or a file, is wrong.
     Input,
+    /// The matrix has another pattern than the one that was analyzed: analyze it.
+    OtherPattern,
     /// The matrix is not positive definite.
     NotPositiveDefinite,
     /// Memory does not suffice, or a size is beyond what is supported.
@@ -99,8 +101,8 @@ impl Error {
             | Self::Interop(_)
             | Self::Permutation(_)
             | Self::Model(_)
-            | Self::Symbolic(_)
-            | Self::OtherPattern { .. } => ErrorKind::Input,
+            | Self::Symbolic(_) => ErrorKind::Input,
+            Self::OtherPattern { .. } => ErrorKind::OtherPattern,
             Self::Io(IoError::Write { .. }) => ErrorKind::Resources,
             Self::Io(_) => ErrorKind::Input,
             Self::Ordering(OrderingError::UnknownMethod { .. }) => ErrorKind::Usage,
@@ -141,7 +143,7 @@ fn of_factor(error: &FactorError) -> ErrorKind {
         | FactorError::DeviceMemory { .. }
         | FactorError::DeviceEntries { .. } => ErrorKind::Resources,
         FactorError::Device(error) => of_gpu(error),
-        FactorError::Pattern { .. } => ErrorKind::Input,
+        FactorError::Pattern { .. } => ErrorKind::OtherPattern,
         _ => ErrorKind::Usage,
     }
 }

@@ -6,8 +6,8 @@ use tamarack_gpu::Gpu;
 use tamarack_numeric::{Call, Control, FactorOptions, Team};
 use tamarack_plan::{FactorPlan, Precision as PlanPrecision};
 use tamarack_solve::{
-    Form, Inverse, InverseOf, MixedFactor, Outcome, RefineOptions, RefineReport, RefineWorkspace,
-    SolveError, Solver, condition_estimate, forward_error_bound,
+    Form, Inverse, InverseOf, MixedFactor, MixedReport, Outcome, RefineOptions, RefineReport,
+    RefineWorkspace, SolveError, Solver, condition_estimate, forward_error_bound,
 };
 use tamarack_sparse::SymmetricCsc;
 
@@ -19,8 +19,8 @@ use crate::{Analysis, Error};
 /// it anew from other values.
 ///
 /// One call works with it at a time, on all its threads: right-hand sides that are there together are best solved together, as
-/// columns of one `x`. Threads of a program that have their own may share it behind a `Mutex`, or each take a factor from the same
-/// [`Analysis`], which can be shared.
+/// columns of one `x`. Threads of a program that have right-hand sides of their own [`share`](Self::share) it. The [`Analysis`] can
+/// be shared as it is.
 #[derive(Debug)]
 pub struct Factor {
     pub(crate) kind: Kind,
@@ -49,6 +49,15 @@ pub struct SolveReport {
     pub refine: RefineReport,
     /// How it was reached, where the precision is [`Precision::Mixed`].
     pub outcome: Outcome,
+}
+
+impl From<MixedReport> for SolveReport {
+    fn from(report: MixedReport) -> Self {
+        Self {
+            refine: report.refine,
+            outcome: report.outcome,
+        }
+    }
 }
 
 impl SolveReport {
@@ -159,7 +168,7 @@ impl Factor {
     /// # Errors
     /// The length is no multiple of n, or the factor is stale: then `x` is as it was. A GPU that fails may leave some answers.
     pub fn solve(&mut self, x: &mut [f64]) -> Result<(), Error> {
-        let nrhs = self.right_hand_sides(x.len())?;
+        let nrhs = right_hand_sides(self.n(), x.len())?;
         let team = self.team.clone();
         let work = || self.with_inverse(|inverse| inverse.apply(x, nrhs));
         Ok(team.calling(Call::Solve, work)?)
@@ -175,49 +184,51 @@ impl Factor {
         a: &SymmetricCsc<f64>,
         x: &mut [f64],
     ) -> Result<SolveReport, Error> {
-        let team = self.team.clone();
-        // mixed precision may have to factorize
-        team.calling(Call::Solve, || self.answer(a, x))
-            .map_err(|error| confirmed(self.witness.as_ref(), a, &Control::default(), error))
+        self.solve_refined_with(a, x, &Control::default())
     }
 
-    fn answer(&mut self, a: &SymmetricCsc<f64>, x: &mut [f64]) -> Result<SolveReport, Error> {
-        let nrhs = self.right_hand_sides(x.len())?;
-        if a.n() != self.substitution_n() {
-            let (found, expected) = (a.n(), self.substitution_n());
-            return Err(SolveError::Length {
-                vector: "a",
-                found,
-                expected,
-            }
-            .into());
-        }
-        let mut right = std::mem::take(&mut self.right);
-        right.clear();
-        right.extend_from_slice(x);
-        let options = self.refine;
+    /// The same, where `control` watches and stops the factorization in double precision that mixed precision may have to make.
+    ///
+    /// # Errors
+    /// As [`solve_refined`](Self::solve_refined).
+    pub fn solve_refined_with(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        x: &mut [f64],
+        control: &Control<'_>,
+    ) -> Result<SolveReport, Error> {
+        let team = self.team.clone();
+        team.calling(Call::Solve, || self.answer(a, x, control))
+            .map_err(|error| confirmed(self.witness.as_ref(), a, control, error))
+    }
+
+    fn answer(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        x: &mut [f64],
+        control: &Control<'_>,
+    ) -> Result<SolveReport, Error> {
+        let nrhs = right_hand_sides(self.n(), x.len())?;
+        check_order(self.n(), a)?;
+        self.right.clear();
+        self.right.extend_from_slice(x);
+        let (right, options) = (&self.right, &self.refine);
         let report = match &mut self.kind {
             Kind::Plain(factor) => {
                 let workspace = &mut self.refine_workspace;
-                let refined = factor.solve_refined(a, &right, x, nrhs, &options, workspace);
+                let refined = factor.solve_refined(a, right, x, nrhs, options, workspace);
                 refined.map(|refine| SolveReport {
                     refine,
                     outcome: Outcome::Refined,
                 })
             }
-            Kind::Mixed(factor) => {
-                let control = Control::default();
-                let report = factor.solve_refined(a, &right, x, nrhs, &options, &control);
-                report.map(|report| SolveReport {
-                    refine: report.refine,
-                    outcome: report.outcome,
-                })
-            }
+            Kind::Mixed(factor) => factor
+                .solve_refined(a, right, x, nrhs, options, control)
+                .map(SolveReport::from),
         };
         if report.is_err() {
-            x.copy_from_slice(&right);
+            x.copy_from_slice(&self.right);
         }
-        self.right = right;
         Ok(report?)
     }
 
@@ -275,21 +286,8 @@ impl Factor {
         }
     }
 
-    fn substitution_n(&self) -> usize {
+    fn n(&self) -> usize {
         self.plan.symbolic().n()
-    }
-
-    fn right_hand_sides(&self, len: usize) -> Result<usize, SolveError> {
-        let n = self.substitution_n();
-        match len.checked_div(n) {
-            None if len == 0 => Ok(0),
-            Some(nrhs) if nrhs * n == len => Ok(nrhs),
-            other => Err(SolveError::Length {
-                vector: "x",
-                found: len,
-                expected: other.map_or(0, |nrhs| (nrhs + 1) * n),
-            }),
-        }
     }
 
     fn with_inverse<R>(
@@ -301,6 +299,31 @@ impl Factor {
             Kind::Mixed(factor) => factor.with_inverse(work),
         }
     }
+}
+
+/// Right-hand sides in a vector of this length, for a matrix of order `n`.
+pub(crate) fn right_hand_sides(n: usize, len: usize) -> Result<usize, SolveError> {
+    match len.checked_div(n) {
+        None if len == 0 => Ok(0),
+        Some(nrhs) if nrhs * n == len => Ok(nrhs),
+        other => Err(SolveError::Length {
+            vector: "x",
+            found: len,
+            expected: other.map_or(0, |nrhs| (nrhs + 1) * n),
+        }),
+    }
+}
+
+/// An error for a matrix of another order than `n`.
+pub(crate) fn check_order(n: usize, a: &SymmetricCsc<f64>) -> Result<(), SolveError> {
+    if a.n() == n {
+        return Ok(());
+    }
+    Err(SolveError::Length {
+        vector: "a",
+        found: a.n(),
+        expected: n,
+    })
 }
 
 /// The error that is reported of `a`.

@@ -155,13 +155,7 @@ impl Factor {
                         outcome: Outcome::Refined,
                     })
                 }
-                Kind::Mixed(factor) => {
-                    let report = factor.solve_refined_device(b, x, &options)?;
-                    Ok(SolveReport {
-                        refine: report.refine,
-                        outcome: report.outcome,
-                    })
-                }
+                Kind::Mixed(factor) => Ok(factor.solve_refined_device(b, x, &options)?.into()),
             }
         };
         Ok(team.calling(Call::Solve, work)?)

@@ -43,6 +43,7 @@ mod limits;
 mod machine;
 mod options;
 mod shape;
+mod shared;
 mod witness;
 
 pub use analysis::{Analysis, AnalysisSecs};
@@ -53,6 +54,7 @@ pub use factor::{Factor, SolveReport};
 pub use limits::Limits;
 pub use machine::{available_memory_bytes, available_threads, calibrate};
 pub use options::{Options, Ordering, Precision, Rates};
+pub use shared::SharedFactor;
 
 pub use tamarack_numeric::FactorError;
 pub use tamarack_ordering::OrderingError;

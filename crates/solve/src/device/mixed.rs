@@ -11,8 +11,8 @@ use tamarack_numeric::{FactorError, FactorOptions};
 use tamarack_sparse::Pattern;
 
 use crate::error::SolveError;
-use crate::mixed::{MixedFactor, MixedReport, Outcome, STRICT, good, improve, patient};
-use crate::refine::{RefineOptions, RefineReport, RefineWorkspace};
+use crate::mixed::{MixedFactor, MixedReport, Outcome, STRICT, good, improved, patient};
+use crate::refine::{RefineOptions, RefineWorkspace};
 use crate::solver::{Engine, Form, OnDevice, Solver};
 
 impl MixedFactor {
@@ -95,22 +95,18 @@ impl MixedFactor {
         mut x: MatrixViewMut<'_, f64>,
         options: &RefineOptions,
     ) -> Result<MixedReport, SolveError> {
-        let report = |refine: RefineReport, outcome| MixedReport { refine, outcome };
         if self.double.is_none() {
             let Some(single) = &mut self.single else {
                 return Err(SolveError::Stale);
             };
             let (single, patient) = (here(single)?, &patient(options));
-            let mut refined = single.solve_refined(b, x.reborrow(), patient)?;
-            if options.max_steps == 0 || good(&refined, options) {
-                return Ok(report(refined, Outcome::Refined));
-            }
-            let outcome = improve(&mut refined, options, |c| {
+            let refined = single.solve_refined(b, x.reborrow(), patient)?;
+            let report = improved(refined, options, |c| {
                 // there are fewer than 2^32 columns
                 single.conjugate_gradients(b, x.reborrow(), c as u32, patient)
             })?;
-            if good(&refined, options) {
-                return Ok(report(refined, outcome));
+            if options.max_steps == 0 || good(&report.refine, options) {
+                return Ok(report);
             }
             let Some(values) = single.values() else {
                 return Err(SolveError::Stale);
@@ -122,8 +118,10 @@ impl MixedFactor {
         let Some(factor) = &mut self.double else {
             return Err(SolveError::Stale);
         };
-        let refined = here(factor)?.solve_refined(b, x, options)?;
-        Ok(report(refined, Outcome::Double))
+        Ok(MixedReport {
+            refine: here(factor)?.solve_refined(b, x, options)?,
+            outcome: Outcome::Double,
+        })
     }
 
     /// The factor that is in use, for data on the device; `None` where it is on the host.
