@@ -159,7 +159,9 @@ impl MixedFactor {
     ) -> Result<MixedReport, SolveError> {
         if self.double.is_none() {
             let report = self.solve_single(a, b, x, nrhs, options)?;
-            if options.max_steps == 0 || all_helped(&report.refine, options, b, a.n()) {
+            let n = a.n();
+            let finite = |c| Ok(b[c * n..(c + 1) * n].iter().all(|b| b.is_finite()));
+            if options.max_steps == 0 || all_helped(&report.refine, options, finite)? {
                 return Ok(report);
             }
             self.factorize_double(a, control)?;
@@ -291,7 +293,7 @@ pub(crate) fn patient(options: &RefineOptions) -> RefineOptions {
     }
 }
 
-pub(crate) fn good(report: &RefineReport, options: &RefineOptions) -> bool {
+fn good(report: &RefineReport, options: &RefineOptions) -> bool {
     report.columns.iter().all(|column| is_good(column, options))
 }
 
@@ -300,8 +302,16 @@ fn is_good(column: &ColumnReport, options: &RefineOptions) -> bool {
     column.componentwise_backward_error <= options.stop_at.unwrap_or(0.0).max(GOOD)
 }
 
-/// Whether double precision would not help any further: a right-hand side that is not finite has no answer in any precision.
-fn all_helped(report: &RefineReport, options: &RefineOptions, b: &[f64], n: usize) -> bool {
-    let mut columns = report.columns.iter().zip(b.chunks(n.max(1)));
-    columns.all(|(column, b)| is_good(column, options) || !b.iter().all(|b| b.is_finite()))
+/// Whether double precision would not help any further: a right-hand side that is not `finite` has no answer in any precision.
+pub(crate) fn all_helped(
+    report: &RefineReport,
+    options: &RefineOptions,
+    mut finite: impl FnMut(usize) -> Result<bool, SolveError>,
+) -> Result<bool, SolveError> {
+    for (c, column) in report.columns.iter().enumerate() {
+        if !is_good(column, options) && finite(c)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -14,14 +14,20 @@ use crate::{
 const PROGRAM: Program = Program::at("spmv/scale.cu");
 /// Most blocks; each thread goes on with a stride.
 const MOST_BLOCKS: u32 = 1 << 14;
+/// The same where every block adds to one number.
+const MOST_ADDING: u32 = 1 << 10;
 
 /// The scaling of matrices of one pattern, and the kernels that go by it. Launches belong on one stream.
 pub struct Scaling {
     pattern: Arc<HalfPattern>,
     /// The diagonal of D.
     scale: DeviceBuffer<f64>,
+    /// Bits of the norms of the columns that were brought in last.
+    norms: DeviceBuffer<u64>,
     diagonal: Kernel,
-    vector: Kernel,
+    columns: Kernel,
+    into_range: Kernel,
+    back: Kernel,
 }
 
 /// Steps of an iteration that can be taken back.
@@ -30,6 +36,9 @@ pub struct Steps {
 }
 
 impl Scaling {
+    /// Most columns that are brought in together.
+    pub const MOST_COLUMNS: usize = 16;
+
     /// For the lower half of a symmetric pattern by columns, in each of which the diagonal entry comes first; `pattern` was made of the
     /// same `starts` and `rows`. D is the identity until [`fit`](Self::fit).
     ///
@@ -63,13 +72,21 @@ impl Scaling {
             n as usize,
             pattern.n() as usize,
         )?;
-        let names = ["scale_diagonal", "scale_vector"];
-        let [diagonal, vector] = kernels(gpu, &PROGRAM, names)?;
+        let names = [
+            "scale_diagonal",
+            "scale_columns",
+            "scale_into_range",
+            "scale_back",
+        ];
+        let [diagonal, columns, into_range, back] = kernels(gpu, &PROGRAM, names)?;
         Ok(Self {
             pattern: pattern.clone(),
             scale: stream.to_device(gpu, &vec![1.0; n as usize])?,
+            norms: gpu.alloc(Self::MOST_COLUMNS)?,
             diagonal,
-            vector,
+            columns,
+            into_range,
+            back,
         })
     }
 
@@ -100,22 +117,59 @@ impl Scaling {
         // SAFETY: the arguments of the kernel; starts are below the number of values.
         unsafe {
             self.diagonal
-                .launch(stream, launch(self.pattern.n.into()), &args)
+                .launch(stream, launch(self.pattern.n, MOST_BLOCKS, 1), &args)
         }
     }
 
-    /// Enqueues `x ← D x`.
+    /// Enqueues `X ← D X U⁻¹` for the columns of `x`, of n numbers each, one behind the other. U holds powers of two: 1 for a column
+    /// that single precision can take as it is, else what brings it there.
     ///
     /// # Errors
-    /// [`GpuError::Shape`] for another length; a failing driver call.
-    pub fn apply(&self, stream: &Stream, x: DeviceViewMut<'_, f64>) -> Result<(), GpuError> {
-        same("a vector to be scaled", x.len(), self.pattern.n as usize)?;
-        let args: [&dyn Arg; 3] = [&self.scale.ptr(), &x.ptr(), &self.pattern.n];
-        // SAFETY: the arguments of the kernel; both have n numbers.
+    /// [`GpuError::Shape`] for a length that is no multiple of n, or more than [`MOST_COLUMNS`](Self::MOST_COLUMNS) columns; a
+    /// failing driver call.
+    pub fn bring_in(&mut self, stream: &Stream, x: DeviceViewMut<'_, f64>) -> Result<(), GpuError> {
+        let Some(count) = self.columns_of(x.len())? else {
+            return Ok(());
+        };
+        let (n, norms) = (self.pattern.n, self.norms.ptr());
+        stream.fill_bytes(&mut self.norms, 0)?;
+        let adding = launch(n, MOST_ADDING, count);
+        // SAFETY: the arguments of the kernels; x has `count` columns of n numbers, for which there are norms.
         unsafe {
-            self.vector
-                .launch(stream, launch(self.pattern.n.into()), &args)
+            let args: [&dyn Arg; 4] = [&self.scale.ptr(), &x.ptr(), &norms, &n];
+            self.columns.launch(stream, adding, &args)?;
+            let args: [&dyn Arg; 3] = [&x.ptr(), &norms, &n];
+            self.into_range
+                .launch(stream, launch(n, MOST_BLOCKS, count), &args)
         }
+    }
+
+    /// Enqueues `X ← D X U` for the answers to what was [brought in](Self::bring_in) last.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn bring_back(&self, stream: &Stream, x: DeviceViewMut<'_, f64>) -> Result<(), GpuError> {
+        let Some(count) = self.columns_of(x.len())? else {
+            return Ok(());
+        };
+        let n = self.pattern.n;
+        let args: [&dyn Arg; 4] = [&self.scale.ptr(), &x.ptr(), &self.norms.ptr(), &n];
+        // SAFETY: as above.
+        unsafe {
+            self.back
+                .launch(stream, launch(n, MOST_BLOCKS, count), &args)
+        }
+    }
+
+    /// Columns in a matrix of so many numbers; `None` where there is nothing in it.
+    fn columns_of(&self, len: usize) -> Result<Option<u32>, GpuError> {
+        let Some(count) = len.checked_div(self.pattern.n as usize).filter(|_| len > 0) else {
+            same("columns of no numbers", len, 0)?;
+            return Ok(None);
+        };
+        same("columns to be scaled", len, count * self.pattern.n as usize)?;
+        let most = Self::MOST_COLUMNS as u64;
+        Ok(Some(short("columns to be scaled", count, most + 1)?))
     }
 }
 
@@ -145,11 +199,12 @@ impl Steps {
         same("a step's beginning", before.len(), x.len())?;
         let args: [&dyn Arg; 4] = [&x.ptr(), &before.ptr(), &y.ptr(), &n];
         // SAFETY: the arguments of the kernel; all three have n numbers.
-        unsafe { self.step.launch(stream, launch(n.into()), &args) }
+        unsafe { self.step.launch(stream, launch(n, MOST_BLOCKS, 1), &args) }
     }
 }
 
-fn launch(threads: u64) -> Launch {
-    let blocks = threads.div_ceil(THREADS.into()).min(MOST_BLOCKS.into());
-    Launch::new(blocks as u32, THREADS) // at most MOST_BLOCKS
+/// A thread for each of n numbers, or fewer, and a row of blocks for each of `columns`.
+fn launch(n: u32, most_blocks: u32, columns: u32) -> Launch {
+    let blocks = n.div_ceil(THREADS).clamp(1, most_blocks);
+    Launch::of([blocks, columns, 1], [THREADS, 1, 1])
 }

@@ -11,7 +11,7 @@ use tamarack_numeric::{FactorError, FactorOptions};
 use tamarack_sparse::Pattern;
 
 use crate::error::SolveError;
-use crate::mixed::{MixedFactor, MixedReport, Outcome, STRICT, good, improved, patient};
+use crate::mixed::{MixedFactor, MixedReport, Outcome, STRICT, all_helped, improved, patient};
 use crate::refine::{RefineOptions, RefineWorkspace};
 use crate::solver::{Engine, Form, OnDevice, Solver};
 
@@ -105,7 +105,12 @@ impl MixedFactor {
                 // there are fewer than 2^32 columns
                 single.conjugate_gradients(b, x.reborrow(), c as u32, patient)
             })?;
-            if options.max_steps == 0 || good(&report.refine, options) {
+            let finite = |c: usize| -> Result<bool, SolveError> {
+                let column = b.part(c as u32..c as u32 + 1)?;
+                let column = single.stream().to_host(column)?;
+                Ok(column.iter().all(|b| b.is_finite()))
+            };
+            if options.max_steps == 0 || all_helped(&report.refine, options, finite)? {
                 return Ok(report);
             }
             let Some(values) = single.values() else {

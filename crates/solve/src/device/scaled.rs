@@ -5,8 +5,6 @@ use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Strea
 use tamarack_numeric::DeviceFactor;
 use tamarack_sparse::ElimIdx;
 
-use super::vectors::column_mut;
-
 /// Values in double precision on the device, and how they are scaled and rounded; nothing for factors in double
 /// precision.
 ///
@@ -118,18 +116,35 @@ impl Rounding {
         self.0.as_ref().is_some_and(|parts| parts.scaled)
     }
 
-    /// Enqueues `x ← D x` for the first columns of `n` numbers, where the matrix is scaled.
-    pub fn scale(
+    /// Enqueues what comes before a solve in single precision with the first `len` numbers of `x`, columns one behind the other: see
+    /// [`Scaling::bring_in`].
+    pub fn bring_in(
+        &mut self,
+        stream: &Stream,
+        x: &mut DeviceBuffer<f64>,
+        len: usize,
+    ) -> Result<(), GpuError> {
+        match &mut self.0 {
+            Some(parts) => parts
+                .scaling
+                .bring_in(stream, x.view_mut().split_at(len)?.0),
+            None => Ok(()),
+        }
+    }
+
+    /// Enqueues what comes after it: see [`Scaling::bring_back`].
+    pub fn bring_back(
         &self,
         stream: &Stream,
         x: &mut DeviceBuffer<f64>,
-        n: usize,
-        columns: usize,
+        len: usize,
     ) -> Result<(), GpuError> {
-        let Some(parts) = self.0.as_ref().filter(|parts| parts.scaled) else {
-            return Ok(());
-        };
-        (0..columns).try_for_each(|c| parts.scaling.apply(stream, column_mut(x, n, c)?))
+        match &self.0 {
+            Some(parts) => parts
+                .scaling
+                .bring_back(stream, x.view_mut().split_at(len)?.0),
+            None => Ok(()),
+        }
     }
 
     /// Natural logarithm of the determinant of D.

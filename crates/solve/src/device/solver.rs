@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use tamarack_gpu::dense::SolveOrder;
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
-use tamarack_gpu::spmv::HalfPattern;
+use tamarack_gpu::spmv::{HalfPattern, Scaling};
 use tamarack_gpu::{Gpu, GpuError, Graph};
 use tamarack_numeric::{
     DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions, Purpose, Room,
@@ -24,7 +24,7 @@ use crate::inverse::Inverse;
 use crate::refine::{ColumnReport, RefineOptions};
 
 /// Most right-hand sides that are on the device at a time.
-const MOST_RHS: usize = 16;
+const MOST_RHS: usize = Scaling::MOST_COLUMNS;
 
 /// Columns `0..columns`, so many at a time.
 fn batches(columns: u32) -> impl Iterator<Item = Range<u32>> {
@@ -145,8 +145,8 @@ impl<T: DeviceValue> DeviceSolver<T> {
         }
         let n = self.n();
         let (factor, vectors, graphs) = (&self.factor, &mut self.vectors, &mut self.graphs);
-        let (stages, order, rounding) = (&self.stages, &self.order, &self.rounding);
-        let pass = Pass {
+        let (stages, order, rounding) = (&self.stages, &self.order, &mut self.rounding);
+        let mut pass = Pass {
             n,
             nrhs,
             stages,
@@ -301,16 +301,17 @@ struct Pass<'a, T> {
     nrhs: usize,
     stages: &'a [Stage<T>],
     order: &'a SolveOrder,
-    rounding: &'a Rounding,
+    rounding: &'a mut Rounding,
 }
 
 impl<T: DeviceValue> Pass<'_, T> {
-    fn enqueue(&self, factor: &DeviceFactor<T>, vectors: &mut Vectors) -> Result<(), GpuError> {
+    fn enqueue(&mut self, factor: &DeviceFactor<T>, vectors: &mut Vectors) -> Result<(), GpuError> {
         let (gpu, stream, arena) = (factor.gpu(), factor.stream(), factor.arena());
         let Vectors { space, x, .. } = vectors;
         // n is below 2^32, and there are few right-hand sides
         let (height, columns) = (self.n as u64, self.nrhs as u32);
-        self.rounding.scale(stream, x, self.n, self.nrhs)?;
+        let len = self.n * self.nrhs;
+        self.rounding.bring_in(stream, x, len)?;
         space.take(stream, self.order, x.view(), height, columns)?;
         for (k, stage) in (0..).zip(self.stages) {
             gpu.group_profile(Purpose::Forward(k).group());
@@ -322,7 +323,7 @@ impl<T: DeviceValue> Pass<'_, T> {
         }
         gpu.group_profile(Purpose::Other.group());
         space.give(stream, self.order, x.view_mut(), height, false)?;
-        self.rounding.scale(stream, x, self.n, self.nrhs)
+        self.rounding.bring_back(stream, x, len)
     }
 }
 

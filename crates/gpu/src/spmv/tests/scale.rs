@@ -36,9 +36,7 @@ fn the_diagonal_comes_near_one() {
             assert!((0.5..2.0).contains(&scaled), "{scaled}");
         }
         let ones = vec![1.0; n];
-        let mut x = stream.to_device(gpu, &ones).unwrap();
-        scaling.apply(&stream, x.view_mut()).unwrap();
-        assert_eq!(stream.to_host(&x).unwrap(), d);
+        let mut x = stream.to_device(gpu, &d).unwrap();
         let (mut before, y) = (
             gpu.alloc::<f64>(n).unwrap(),
             stream.to_device(gpu, &ones).unwrap(),
@@ -74,4 +72,63 @@ fn a_pattern_without_its_diagonal_is_refused() {
     assert!(scaling(gpu, &stream, &[0, 0, 1], &[1]).is_err());
     assert!(scaling(gpu, &stream, &[0, 1, 2], &[0, 0]).is_err());
     assert!(scaling(gpu, &stream, &[0, 2], &[0, 5]).is_err());
+}
+
+#[test]
+fn columns_come_into_the_range_of_single_precision_and_back() {
+    let Some(gpu) = gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    let units = [0, 47, -48, 48, -49, 130, -160, 700, -1000, 1020, -1020];
+    for n in [1_usize, 2, 255, 257, 70_001, 600_000] {
+        // D of 1/2, 1 and 2 by turns
+        let d: Vec<f64> = (0..n).map(|i| [0.5, 1.0, 2.0][i % 3]).collect();
+        let values: Vec<f64> = d.iter().map(|d| 1.0 / (d * d)).collect();
+        let (starts, rows): (Vec<u64>, Vec<u32>) =
+            ((0..=n as u64).collect(), (0..n as u32).collect());
+        let mut scaling = scaling(gpu, &stream, &starts, &rows).unwrap();
+        let values = stream.to_device(gpu, &values).unwrap();
+        scaling.fit(&stream, values.view()).unwrap();
+        // D x is between 1 and 2
+        let number = |i: usize| (1.0 + i as f64 / n as f64) / d[i];
+        let mut columns: Vec<f64> = Vec::new();
+        for unit in units {
+            columns.extend((0..n).map(|i| number(i) * f64::powi(2.0, unit)));
+        }
+        for odd in [0.0, f64::INFINITY, f64::NAN] {
+            columns.extend((0..n).map(|i| if i == n / 2 { odd } else { 0.0 }));
+        }
+        let mut x = stream.to_device(gpu, &columns).unwrap();
+        scaling.bring_in(&stream, x.view_mut()).unwrap();
+        let inside = stream.to_host(&x).unwrap();
+        for (unit, column) in units.iter().zip(inside.chunks(n)) {
+            let taken = if (-48..48).contains(unit) { 0 } else { *unit };
+            let least = f64::powi(2.0, unit - taken.clamp(-1000, 1000));
+            let norm = column.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+            assert!((least..2.0 * least).contains(&norm), "{n} {unit} {norm}");
+        }
+        scaling.bring_back(&stream, x.view_mut()).unwrap();
+        let there_and_back: Vec<f64> = columns
+            .iter()
+            .enumerate()
+            .map(|(k, x)| x * d[k % n] * d[k % n])
+            .collect();
+        let found = stream.to_host(&x).unwrap();
+        let same = |a: &f64, b: &f64| a == b || (a.is_nan() && b.is_nan());
+        assert!(
+            found.iter().zip(&there_and_back).all(|(a, b)| same(a, b)),
+            "{n}"
+        );
+    }
+}
+
+#[test]
+fn columns_of_another_length_or_too_many_are_refused() {
+    let Some(gpu) = gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    let mut scaling = scaling(gpu, &stream, &[0, 1, 2], &[0, 1]).unwrap();
+    for len in [1, 3, 2 * (Scaling::MOST_COLUMNS + 1)] {
+        let mut x = gpu.alloc::<f64>(len).unwrap();
+        assert!(scaling.bring_in(&stream, x.view_mut()).is_err());
+        assert!(scaling.bring_back(&stream, x.view_mut()).is_err());
+    }
 }
