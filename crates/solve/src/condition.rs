@@ -59,7 +59,7 @@ pub fn forward_error_bound(
     let weights: Vec<f64> = residual
         .rows
         .iter()
-        .map(|row| row.r.abs() + rounding * row.size)
+        .map(|row| row.r[0].abs() + rounding * row.size[0])
         .collect();
     let error = norm1_estimate(a.n(), weighted(inverse, &weights))?;
     if error == 0.0 {

@@ -8,10 +8,12 @@
 
 use tamarack_gpu::spmv::Progress;
 
+use crate::backward::Errors;
 use crate::error::SolveError;
 use crate::inverse::Inverse;
-use crate::refine::{ColumnReport, Measured, RefineOptions};
-use crate::residual::{Errors, Residual, norm};
+use crate::refine::{Measured, RefineOptions};
+use crate::report::ColumnReport;
+use crate::residual::{Residual, norm};
 
 /// Steps of conjugate gradients for one column, at most.
 const MAX_STEPS: usize = 300;

@@ -42,6 +42,12 @@ pub enum SolveError {
         /// What to do.
         instead: &'static str,
     },
+    /// There is no memory for vectors.
+    #[error("no memory for vectors of {bytes} bytes; solve for fewer right-hand sides at a time")]
+    Memory {
+        /// Bytes that were asked for.
+        bytes: usize,
+    },
     /// Several threads were to solve with a factor on a device.
     #[error(
         "a factor on a GPU does one solve at a time; let threads take turns, or solve for all their right-hand sides together"

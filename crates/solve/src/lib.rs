@@ -6,6 +6,7 @@
 // `!(a < b)` is meant: NaN must count as the worse.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
+mod backward;
 mod condition;
 mod conjugate;
 mod device;
@@ -16,6 +17,7 @@ mod lower_rows;
 mod mixed;
 mod plan;
 mod refine;
+mod report;
 mod residual;
 mod rounding;
 mod rows;
@@ -34,7 +36,8 @@ pub use host::{Host, HostSolver};
 pub use inverse::{Inverse, Scaled};
 pub use mixed::{MixedFactor, MixedReport, Outcome};
 pub use plan::Substitution;
-pub use refine::{ColumnReport, RefineOptions, RefineReport, RefineWorkspace, refine};
+pub use refine::{RefineOptions, RefineWorkspace, refine};
+pub use report::{ColumnReport, RefineReport};
 pub use residual::ResidualPrecision;
 pub use rounding::Rounded;
 pub use share::SharedSolver;

@@ -7,12 +7,15 @@
 //! With residuals in twice the precision the forward error falls further than any backward error can tell: then steps go on while each
 //! changes the answer by half as much as the one before, until that is its rounding (Demmel et al. 2006).
 
+use tamarack_dense::MAX_RHS;
 use tamarack_numeric::Team;
 use tamarack_sparse::{Pattern, SymmetricCsc};
 
+use crate::backward::Errors;
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
-use crate::residual::{Errors, Norms, Residual, ResidualPrecision, largest, norm};
+use crate::report::{ColumnReport, RefineReport, Verdict};
+use crate::residual::{LANES, Norms, Residual, ResidualPrecision};
 use crate::tiles::Tiles;
 
 /// How answers are refined.
@@ -54,119 +57,9 @@ impl RefineOptions {
     }
 }
 
-/// Accuracy of one column.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ColumnReport {
-    /// Steps that were kept.
-    pub steps: usize,
-    /// `‖b − A x‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)`.
-    pub normwise_backward_error: f64,
-    /// `max |b − A x|_i / (|A||x| + |b|)_i`; a row of zeros has no error.
-    pub componentwise_backward_error: f64,
-}
-
-impl ColumnReport {
-    pub(crate) fn new(steps: usize, errors: Errors) -> Self {
-        Self {
-            steps,
-            normwise_backward_error: errors.normwise,
-            componentwise_backward_error: errors.componentwise,
-        }
-    }
-
-    /// What comes of an answer with these errors after so many steps, the best one so far being that of this report; it is now, if
-    /// it is better.
-    pub(crate) fn judge(
-        &mut self,
-        step: usize,
-        now: Errors,
-        goal: f64,
-        options: &RefineOptions,
-    ) -> Verdict {
-        let before = Errors {
-            normwise: self.normwise_backward_error,
-            componentwise: self.componentwise_backward_error,
-        };
-        if step > 0 && !now.improve(&before) {
-            return Verdict::Worse;
-        }
-        *self = Self::new(step, now);
-        let is_slow = step > 0 && !now.halve(&before);
-        if now.componentwise > goal && !is_slow && step < options.max_steps {
-            Verdict::GoOn
-        } else {
-            Verdict::Done
-        }
-    }
-
-    /// The same where residuals are in twice the precision, by how much the last step changed the answer and how much the one before
-    /// did, relatively.
-    fn judge_by_change(
-        &mut self,
-        step: usize,
-        now: Errors,
-        (change, before): (f64, f64),
-        options: &RefineOptions,
-    ) -> Verdict {
-        /// Componentwise errors up to this one are of rounding: which of two is larger says nothing.
-        const ROUNDING: f64 = 8.0 * f64::EPSILON;
-        let is_settled = change <= f64::EPSILON;
-        let is_slow = step > 1 && !(change <= before / 2.0) && !is_settled;
-        let most = self.componentwise_backward_error.max(ROUNDING);
-        if step > 0 && (is_slow || !(now.componentwise <= most)) {
-            return Verdict::Worse;
-        }
-        *self = Self::new(step, now);
-        // An error of 0 is that of the answer itself.
-        let is_enough = now.componentwise <= options.stop_at.unwrap_or(0.0);
-        let is_known = now.componentwise.is_finite();
-        if is_known && !is_settled && !is_enough && step < options.max_steps {
-            Verdict::GoOn
-        } else {
-            Verdict::Done
-        }
-    }
-}
-
-/// `‖x − old‖∞ / ‖x‖∞`.
-fn relative_change(x: &[f64], old: &[f64]) -> f64 {
-    largest(x.iter().zip(old).map(|(x, old)| x - old)) / norm(x)
-}
-
-/// What comes of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// The one before is to be taken back.
-    Worse,
-    /// Another step may pay.
-    GoOn,
-    Done,
-}
-
-/// Accuracy of the answers to all right-hand sides.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RefineReport {
-    /// Each right-hand side.
-    pub columns: Vec<ColumnReport>,
-    /// Whether every componentwise backward error is acceptable.
-    pub converged: bool,
-}
-
-impl RefineReport {
-    /// Most steps of any column.
-    pub fn steps(&self) -> usize {
-        self.columns.iter().map(|c| c.steps).max().unwrap_or(0)
-    }
-
-    /// Worst normwise backward error; NaN where one is.
-    pub fn normwise_backward_error(&self) -> f64 {
-        largest(self.columns.iter().map(|c| c.normwise_backward_error))
-    }
-
-    /// Worst componentwise backward error; NaN where one is.
-    pub fn componentwise_backward_error(&self) -> f64 {
-        largest(self.columns.iter().map(|c| c.componentwise_backward_error))
-    }
+/// Column `c` of columns of n numbers.
+fn column(of: &[f64], n: usize, c: usize) -> &[f64] {
+    &of[c * n..(c + 1) * n]
 }
 
 /// Vectors of a refinement, kept from one to the next.
@@ -202,8 +95,28 @@ impl<'a> Measured<'a> {
         b: &[f64],
         precision: ResidualPrecision,
     ) -> Errors {
-        residual.compute(&self.tiles, x, b, precision);
-        residual.errors(&self.tiles, &self.norms, x, b)
+        residual.alone(&self.tiles, &self.norms, x, b, precision)
+    }
+
+    /// The same of some columns, one or up to [`LANES`] together.
+    fn group_errors(
+        &self,
+        residual: &mut Residual,
+        x: &[f64],
+        b: &[f64],
+        columns: &[usize],
+        options: &RefineOptions,
+    ) -> [Errors; LANES] {
+        let of = |v, c| column(v, self.tiles.a.n(), c);
+        if let &[c] = columns {
+            let precision = options.residual;
+            return [self.errors(residual, of(x, c), of(b, c), precision); LANES];
+        }
+        // The last one stands in for those that are not there.
+        let lanes: [usize; LANES] =
+            std::array::from_fn(|lane| columns[lane.min(columns.len() - 1)]);
+        let (x, b) = (lanes.map(|c| of(x, c)), lanes.map(|c| of(b, c)));
+        residual.together(&self.tiles, &self.norms, x, b)
     }
 }
 
@@ -225,57 +138,68 @@ pub fn refine(
     check_len("x", x.len(), a.n(), nrhs)?;
     let team = inverse.team();
     let matrix = Measured::new(a, team.as_deref(), &mut workspace.residual);
-    refine_measured(&matrix, inverse, b, x, nrhs, options, workspace)
+    let mut columns = vec![ColumnReport::default(); nrhs];
+    // As many as are solved together, so that vectors of corrections are few.
+    let chunk = a.n().max(1) * MAX_RHS;
+    let vectors = x.chunks_mut(chunk).zip(b.chunks(chunk));
+    for ((x, b), columns) in vectors.zip(columns.chunks_mut(MAX_RHS)) {
+        refine_few(&matrix, inverse, b, x, columns, options, workspace)?;
+    }
+    let converged = columns
+        .iter()
+        .all(|c| c.componentwise_backward_error <= options.accept);
+    Ok(RefineReport { columns, converged })
 }
 
-fn refine_measured(
+/// Improves answers to a few right-hand sides.
+fn refine_few(
     matrix: &Measured<'_>,
     inverse: &mut impl Inverse,
     b: &[f64],
     x: &mut [f64],
-    nrhs: usize,
+    columns: &mut [ColumnReport],
     options: &RefineOptions,
     workspace: &mut RefineWorkspace,
-) -> Result<RefineReport, SolveError> {
+) -> Result<(), SolveError> {
     let n = matrix.tiles.a.n();
+    let goal = options.goal(matrix.tiles.a.pattern());
     let RefineWorkspace {
         residual,
         correction,
         active,
     } = workspace;
-    let goal = options.goal(matrix.tiles.a.pattern());
-    let mut columns = vec![ColumnReport::default(); nrhs];
     active.clear();
-    active.extend(0..nrhs);
-    let mut changes = vec![f64::INFINITY; nrhs];
+    active.extend(0..columns.len());
+    let mut changes = [f64::INFINITY; MAX_RHS];
+    let together = match options.residual {
+        ResidualPrecision::Double => LANES,
+        ResidualPrecision::Quad => 1,
+    };
     for step in 0..=options.max_steps {
         let mut kept = 0;
         correction.resize(n * active.len(), 0.0);
-        for k in 0..active.len() {
-            let c = active[k];
-            let range = c * n..(c + 1) * n;
-            let (xc, bc) = (&mut x[range.clone()], &b[range]);
-            let errors = matrix.errors(residual, xc, bc, options.residual);
-            let old = &correction[k * n..(k + 1) * n];
-            let verdict = match options.residual {
-                ResidualPrecision::Double => columns[c].judge(step, errors, goal, options),
-                ResidualPrecision::Quad => {
-                    let change = match step {
-                        0 => f64::INFINITY, // there is no old one
-                        _ => relative_change(xc, old),
-                    };
-                    let before = std::mem::replace(&mut changes[c], change);
-                    columns[c].judge_by_change(step, errors, (change, before), options)
+        for first in (0..active.len()).step_by(together) {
+            let group = first..active.len().min(first + together);
+            let errors = matrix.group_errors(residual, x, b, &active[group.clone()], options);
+            for (lane, k) in group.clone().enumerate() {
+                let c = active[k];
+                let xc = &mut x[c * n..(c + 1) * n];
+                let old = column(correction, n, k);
+                let answers = (&*xc, old, &mut changes[c]);
+                let verdict = columns[c].verdict(step, errors[lane], answers, goal, options);
+                match verdict {
+                    Verdict::Worse => xc.copy_from_slice(old),
+                    Verdict::GoOn => {
+                        let to = &mut correction[kept * n..(kept + 1) * n];
+                        match group.len() {
+                            1 => residual.copy_to(to),
+                            _ => residual.copy_lane_to(lane, to),
+                        }
+                        active[kept] = c;
+                        kept += 1;
+                    }
+                    Verdict::Done => {}
                 }
-            };
-            match verdict {
-                Verdict::Worse => xc.copy_from_slice(old),
-                Verdict::GoOn => {
-                    residual.copy_to(&mut correction[kept * n..(kept + 1) * n]);
-                    active[kept] = c;
-                    kept += 1;
-                }
-                Verdict::Done => {}
             }
         }
         active.truncate(kept);
@@ -292,8 +216,5 @@ fn refine_measured(
             }
         }
     }
-    let converged = columns
-        .iter()
-        .all(|c| c.componentwise_backward_error <= options.accept);
-    Ok(RefineReport { columns, converged })
+    Ok(())
 }

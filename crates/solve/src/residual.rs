@@ -1,10 +1,11 @@
 //! The residual `r = b − A x` and the size it is measured against, `|A||x| + |b|`.
 //!
-//! One pass over the lower triangle, each entry used on both sides of the diagonal: about 12 bytes
+//! One pass over the lower triangle for one right-hand side or four together, each entry used on both sides of the diagonal: about 12 bytes
 //! and 8 operations an entry, 28 bytes where columns reach far, by all threads ([`Tiles`]). The order of
 //! sums follows from the pattern, so the bits do not depend on the number of threads; nothing is
 //! allocated the second time.
 
+use crate::backward::Errors;
 use crate::substitution::Shared;
 use crate::tiles::{BLOCKS, Tiles, Walk};
 
@@ -19,29 +20,36 @@ pub enum ResidualPrecision {
     Quad,
 }
 
-/// What a row has got; side by side, because rows are met in any order.
-#[derive(Clone, Copy, Debug, Default)]
+/// Right-hand sides that are read of together: what a row has got of them fills a line of a cache.
+pub(crate) const LANES: usize = 4;
+
+/// What a row has got of some right-hand sides; side by side, because rows are met in any order.
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct Row {
+pub(crate) struct Row<const W: usize> {
     /// `(b − A x)_i`.
-    pub r: f64,
+    pub r: [f64; W],
     /// `(|A||x| + |b|)_i`.
-    pub size: f64,
+    pub size: [f64; W],
 }
 
-/// The same for [`ResidualPrecision::Quad`].
-#[derive(Clone, Copy, Debug, Default)]
+/// The same of one for [`ResidualPrecision::Quad`].
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct LongRow {
-    row: Row,
+    row: Row<1>,
     /// The rounding error of `r`.
     low: f64,
 }
 
-/// Rows of a residual, n of them, used again and again.
+/// Rows of residuals, n of them, used again and again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Residual {
-    pub rows: Vec<Row>,
+    /// Of the right-hand side that was alone.
+    pub rows: Vec<Row<1>>,
+    /// Of those that were together, and their answers.
+    together: Vec<Row<LANES>>,
+    x: Vec<[f64; LANES]>,
     long: Vec<LongRow>,
     walk: Walk,
 }
@@ -55,34 +63,6 @@ pub(crate) struct Norms {
     pub most_entries: usize,
 }
 
-/// Backward errors of an answer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Errors {
-    pub normwise: f64,
-    pub componentwise: f64,
-}
-
-impl Errors {
-    /// Whether this answer is better than the one before. NaN counts as worse.
-    pub fn improve(&self, before: &Self) -> bool {
-        self.componentwise < before.componentwise || self.improve_others(before)
-    }
-
-    /// Whether it is so much better that one more step may pay.
-    pub fn halve(&self, before: &Self) -> bool {
-        self.componentwise <= before.componentwise / 2.0 || self.improve_others(before)
-    }
-
-    /// Whether the worst row is as it was, and the others are better. A row whose numbers are smaller than the factor's precision
-    /// can represent cannot be helped.
-    fn improve_others(&self, before: &Self) -> bool {
-        /// Componentwise errors up to this ratio are the same.
-        const SAME: f64 = 1.01;
-        let (now, then) = (self.componentwise, before.componentwise);
-        now <= SAME * then && then <= SAME * now && self.normwise <= before.normwise / 2.0
-    }
-}
-
 /// Largest values in a block of rows.
 #[derive(Clone, Copy, Default)]
 struct Largest {
@@ -94,28 +74,35 @@ struct Largest {
 }
 
 impl Residual {
-    /// Copies `b − A x` to `to`, of length n.
+    /// Copies `b − A x` of the right-hand side that was alone to `to`, of length n.
     pub fn copy_to(&self, to: &mut [f64]) {
-        to.iter_mut()
-            .zip(&self.rows)
-            .for_each(|(to, row)| *to = row.r);
+        copy_lane(&self.rows, 0, to);
+    }
+
+    /// The same of one of those that were together.
+    pub fn copy_lane_to(&self, lane: usize, to: &mut [f64]) {
+        copy_lane(&self.together, lane, to);
     }
 
     /// Norm and row counts of a matrix, and what [`compute`](Self::compute) needs of it; overwrites the rows.
     pub fn measure(&mut self, tiles: &Tiles<'_>) -> Norms {
         tiles.prepare(&mut self.walk);
-        fill(&mut self.rows, tiles, |_| Row::default());
+        let nothing = Row {
+            r: [0.0],
+            size: [0.0],
+        };
+        fill(&mut self.rows, tiles, |_| nothing);
         // Entries are counted in `r`.
         tiles.sum(&mut self.walk, &mut self.rows, |row, v, _| {
-            row.r += 1.0;
-            row.size += v.abs();
+            row.r[0] += 1.0;
+            row.size[0] += v.abs();
         });
         let mut parts = [(0.0, 0.0); BLOCKS];
         let found = Shared(parts.as_mut_ptr());
         let all = &self.rows;
         tiles.for_rows(|block, rows| {
-            let sums = largest(all[rows.clone()].iter().map(|row| row.size));
-            let counts = largest(all[rows].iter().map(|row| row.r));
+            let sums = largest(all[rows.clone()].iter().map(|row| row.size[0]));
+            let counts = largest(all[rows].iter().map(|row| row.r[0]));
             // SAFETY: each block has a place of its own.
             unsafe { *found.at(block) = (sums, counts) };
         });
@@ -125,28 +112,39 @@ impl Residual {
         }
     }
 
-    /// Computes both for one right-hand side of the matrix that was measured last, user order.
-    pub fn compute(
+    /// Errors of the answer `x` to one right-hand side `b` of the matrix that was measured last, user order; its residual stays here.
+    pub fn alone(
         &mut self,
         tiles: &Tiles<'_>,
+        norms: &Norms,
         x: &[f64],
         b: &[f64],
         precision: ResidualPrecision,
-    ) {
-        fill(&mut self.rows, tiles, |i| Row {
-            r: b[i],
-            size: b[i].abs(),
-        });
+    ) -> Errors {
+        start(&mut self.rows, tiles, [b]);
         match precision {
             ResidualPrecision::Double => {
-                tiles.sum(&mut self.walk, &mut self.rows, move |row, v, j| {
-                    let product = v * x[j];
-                    row.r -= product;
-                    row.size += product.abs();
-                });
+                let (x, _) = x.as_chunks();
+                subtract(&mut self.walk, &mut self.rows, tiles, x);
             }
             ResidualPrecision::Quad => self.quad(tiles, x),
         }
+        let [errors] = errors(&self.rows, tiles, norms, [x], [b]);
+        errors
+    }
+
+    /// The same for several together, in double precision: the same bits, and the matrix is read once.
+    pub fn together(
+        &mut self,
+        tiles: &Tiles<'_>,
+        norms: &Norms,
+        x: [&[f64]; LANES],
+        b: [&[f64]; LANES],
+    ) -> [Errors; LANES] {
+        fill(&mut self.x, tiles, |i| x.map(|x| x[i]));
+        start(&mut self.together, tiles, b);
+        subtract(&mut self.walk, &mut self.together, tiles, &self.x);
+        errors(&self.together, tiles, norms, x, b)
     }
 
     fn quad(&mut self, tiles: &Tiles<'_>, x: &[f64]) {
@@ -159,43 +157,78 @@ impl Residual {
         tiles.sum(&mut self.walk, &mut self.long, move |to, v, j| {
             let product = v * x[j];
             let product_error = v.mul_add(x[j], -product);
-            let before = to.row.r;
+            let before = to.row.r[0];
             let sum = before - product;
             let part = sum - before;
             let sum_error = (before - (sum - part)) - (product + part);
-            to.row.r = sum;
-            to.row.size += product.abs();
+            to.row.r[0] = sum;
+            to.row.size[0] += product.abs();
             to.low += sum_error - product_error;
         });
         let long = &self.long;
         fill(&mut self.rows, tiles, |i| {
             let LongRow { row, low } = long[i];
-            let r = row.r + low;
+            let r = [row.r[0] + low];
             Row { r, ..row }
         });
     }
+}
 
-    /// The normwise backward error `‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)` (Rigal and Gaches 1967) and the
-    /// componentwise one `max |r_i| / (|A||x| + |b|)_i` (Oettli and Prager 1964), the smallest normal number for each entry of a
-    /// row added to its denominator: below that, rounding is not relative. A row whose unknowns and right-hand side are
-    /// zero has no error. NaN where anything is, and where a denominator overflows.
-    pub fn errors(&self, tiles: &Tiles<'_>, norms: &Norms, x: &[f64], b: &[f64]) -> Errors {
-        let safe = (norms.most_entries + 1) as f64 * f64::MIN_POSITIVE;
-        let error = |row: &Row| quotient(row.r.abs(), row.size + safe);
-        let mut parts = [Largest::default(); BLOCKS];
-        let found = Shared(parts.as_mut_ptr());
-        tiles.for_rows(|block, rows| {
-            let own = self.rows[rows.clone()].iter();
-            let part = Largest {
-                r: largest(own.clone().map(|row| row.r)),
-                x: norm(&x[rows.clone()]),
-                b: norm(&b[rows]),
+/// `r ← b`, and sizes likewise.
+fn start<const W: usize>(rows: &mut Vec<Row<W>>, tiles: &Tiles<'_>, b: [&[f64]; W]) {
+    fill(rows, tiles, |i| {
+        let r = b.map(|b| b[i]);
+        let size = r.map(f64::abs);
+        Row { r, size }
+    });
+}
+
+/// `r ← r − A x`, and sizes likewise.
+fn subtract<const W: usize>(
+    walk: &mut Walk,
+    rows: &mut [Row<W>],
+    tiles: &Tiles<'_>,
+    x: &[[f64; W]],
+) {
+    tiles.sum(walk, rows, |row, v, j| {
+        for (lane, x) in x[j].iter().enumerate() {
+            let product = v * x;
+            row.r[lane] -= product;
+            row.size[lane] += product.abs();
+        }
+    });
+}
+
+/// The normwise backward error `‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)` (Rigal and Gaches 1967) and the
+/// componentwise one `max |r_i| / (|A||x| + |b|)_i` (Oettli and Prager 1964), the smallest normal number for each entry of a
+/// row added to its denominator: below that, rounding is not relative. A row whose unknowns and right-hand side are
+/// zero has no error. NaN where anything is, and where a denominator overflows.
+fn errors<const W: usize>(
+    rows: &[Row<W>],
+    tiles: &Tiles<'_>,
+    norms: &Norms,
+    x: [&[f64]; W],
+    b: [&[f64]; W],
+) -> [Errors; W] {
+    let safe = (norms.most_entries + 1) as f64 * f64::MIN_POSITIVE;
+    let mut parts = [[Largest::default(); W]; BLOCKS];
+    let found = Shared(parts.as_mut_ptr());
+    tiles.for_rows(|block, of| {
+        let part = std::array::from_fn(|lane| {
+            let own = rows[of.clone()].iter();
+            let error = |row: &Row<W>| quotient(row.r[lane].abs(), row.size[lane] + safe);
+            Largest {
+                r: largest(own.clone().map(|row| row.r[lane])),
+                x: norm(&x[lane][of.clone()]),
+                b: norm(&b[lane][of.clone()]),
                 error: largest(own.map(error)),
-            };
-            // SAFETY: each block has a place of its own.
-            unsafe { *found.at(block) = part };
+            }
         });
-        let of = |value: fn(&Largest) -> f64| largest(parts.iter().map(value));
+        // SAFETY: each block has a place of its own.
+        unsafe { *found.at(block) = part };
+    });
+    std::array::from_fn(|lane| {
+        let of = |value: fn(&Largest) -> f64| largest(parts.iter().map(|part| value(&part[lane])));
         let (r, size) = (of(|p| p.r), norms.norm * of(|p| p.x) + of(|p| p.b));
         let normwise = if r == 0.0 && size == 0.0 {
             0.0
@@ -206,7 +239,13 @@ impl Residual {
             normwise,
             componentwise: of(|p| p.error),
         }
-    }
+    })
+}
+
+fn copy_lane<const W: usize>(rows: &[Row<W>], lane: usize, to: &mut [f64]) {
+    to.iter_mut()
+        .zip(rows)
+        .for_each(|(to, row)| *to = row.r[lane]);
 }
 
 /// `r / size`, NaN where the size is not finite: nothing is known then.

@@ -11,7 +11,8 @@ use tamarack_sparse::{Pattern, SymmetricCsc};
 use crate::conjugate::{Here, conjugate_gradients};
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
-use crate::refine::{ColumnReport, Measured, RefineOptions, RefineReport, RefineWorkspace, refine};
+use crate::refine::{Measured, RefineOptions, RefineWorkspace, refine};
+use crate::report::{ColumnReport, RefineReport};
 
 /// What is factorized, and in which precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

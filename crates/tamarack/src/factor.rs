@@ -178,7 +178,8 @@ impl Factor {
     /// column-major, user order. `a` is the matrix that was factorized.
     ///
     /// # Errors
-    /// As [`solve`](Self::solve); in mixed precision also those of a factorization. Then `x` is as it was.
+    /// As [`solve`](Self::solve); in mixed precision also those of a factorization. Of kind [`Resources`](crate::ErrorKind::Resources)
+    /// where there is no memory for a copy of `x`, which the solve takes beside 16 columns or so. Then `x` is as it was.
     pub fn solve_refined(
         &mut self,
         a: &SymmetricCsc<f64>,
@@ -210,8 +211,7 @@ impl Factor {
     ) -> Result<SolveReport, Error> {
         let nrhs = right_hand_sides(self.n(), x.len())?;
         check_order(self.n(), a)?;
-        self.right.clear();
-        self.right.extend_from_slice(x);
+        keep(&mut self.right, x)?;
         let (right, options) = (&self.right, &self.refine);
         let report = match &mut self.kind {
             Kind::Plain(factor) => {
@@ -229,6 +229,7 @@ impl Factor {
         if report.is_err() {
             x.copy_from_slice(&self.right);
         }
+        give_back(&mut self.right, self.plan.symbolic().n());
         Ok(report?)
     }
 
@@ -298,6 +299,27 @@ impl Factor {
             Kind::Plain(factor) => work(factor),
             Kind::Mixed(factor) => factor.with_inverse(work),
         }
+    }
+}
+
+/// Right-hand sides whose room is kept from one solve to the next.
+const KEPT_RHS: usize = 16;
+
+/// `to ← x`, in memory that is there or can be had.
+pub(crate) fn keep(to: &mut Vec<f64>, x: &[f64]) -> Result<(), SolveError> {
+    to.clear();
+    if to.try_reserve_exact(x.len()).is_err() {
+        let bytes = size_of_val(x);
+        return Err(SolveError::Memory { bytes });
+    }
+    to.extend_from_slice(x);
+    Ok(())
+}
+
+/// Gives back room for more right-hand sides than are worth keeping it for.
+pub(crate) fn give_back(kept: &mut Vec<f64>, n: usize) {
+    if kept.capacity() > n.saturating_mul(KEPT_RHS) {
+        *kept = Vec::new();
     }
 }
 

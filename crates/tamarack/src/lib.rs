@@ -41,6 +41,7 @@ mod factor;
 mod factor_device;
 mod limits;
 mod machine;
+mod memory;
 mod options;
 mod shape;
 mod shared;
@@ -52,7 +53,8 @@ pub use device_profile::{DeviceProfile, StageTime};
 pub use error::{Error, ErrorKind};
 pub use factor::{Factor, SolveReport};
 pub use limits::Limits;
-pub use machine::{available_memory_bytes, available_threads, calibrate};
+pub use machine::{available_threads, calibrate};
+pub use memory::available_memory_bytes;
 pub use options::{Options, Ordering, Precision, Rates};
 pub use shared::SharedFactor;
 

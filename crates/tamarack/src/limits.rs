@@ -8,7 +8,7 @@ use tamarack_dense::{UpdateMode, Workspace, gemm_nt};
 use tamarack_numeric::{Team, Value};
 use tamarack_plan::{PlanOptions, Precision};
 
-use crate::machine::available_memory_bytes;
+use crate::memory::available_memory_bytes;
 
 /// What the threads of a machine reach together where nothing but arithmetic, or nothing but
 /// memory, holds them up.

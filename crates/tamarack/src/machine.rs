@@ -19,27 +19,6 @@ pub fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
-/// Memory that new work may take without swapping, in bytes: Linux's `MemAvailable`, lowered to what
-/// the control group still allows. `None` on other systems.
-pub fn available_memory_bytes() -> Option<u64> {
-    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = meminfo
-        .lines()
-        .find_map(|l| l.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    let number = |name: &str| -> Option<u64> {
-        std::fs::read_to_string(format!("/sys/fs/cgroup/{name}"))
-            .ok()?
-            .trim()
-            .parse()
-            .ok()
-    };
-    let group = number("memory.max")
-        .zip(number("memory.current"))
-        .map_or(u64::MAX, |(most, used)| most.saturating_sub(used));
-    Some((kib * 1024).min(group))
-}
-
 /// Measures the rates of one thread, in both precisions.
 ///
 /// What a noisy machine makes of it is a rough figure: the fit never gives a negative rate.

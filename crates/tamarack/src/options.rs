@@ -14,7 +14,8 @@ use tamarack_symbolic::SymbolicOptions;
 
 use crate::Error;
 use crate::device::Device;
-use crate::machine::{available_memory_bytes, available_threads};
+use crate::machine::available_threads;
+use crate::memory::available_memory_bytes;
 
 /// Everything a caller may choose. The default takes all threads and the memory that is available,
 /// orders by itself, and factorizes in double precision.

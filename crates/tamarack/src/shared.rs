@@ -6,7 +6,7 @@ use tamarack_numeric::{Call, Team};
 use tamarack_solve::{RefineOptions, SharedSolver};
 use tamarack_sparse::SymmetricCsc;
 
-use crate::factor::{Kind, check_order, right_hand_sides};
+use crate::factor::{Kind, check_order, give_back, keep, right_hand_sides};
 use crate::{Error, Factor, SolveReport};
 
 /// A [`Factor`] as one of the threads sees it that solve with it at the same time.
@@ -85,16 +85,14 @@ impl SharedFactor<'_> {
     ) -> Result<SolveReport, Error> {
         let nrhs = right_hand_sides(self.n, x.len())?;
         check_order(self.n, a)?;
-        self.right.clear();
-        self.right.extend_from_slice(x);
+        keep(&mut self.right, x)?;
         let (solver, right, options) = (&mut self.solver, &self.right, &self.refine);
         let work = || solver.solve_refined(a, right, x, nrhs, options);
-        match self.team.calling(Call::Solve, work) {
-            Ok(report) => Ok(report.into()),
-            Err(error) => {
-                x.copy_from_slice(&self.right);
-                Err(error.into())
-            }
+        let report = self.team.calling(Call::Solve, work);
+        if report.is_err() {
+            x.copy_from_slice(&self.right);
         }
+        give_back(&mut self.right, self.n);
+        Ok(report?.into())
     }
 }

@@ -8,10 +8,11 @@ use super::here::Wide;
 use super::refine::{Refiner, of};
 use super::solver::DeviceSolver;
 use super::vectors::{column, column_mut, pull, push};
+use crate::backward::Errors;
 use crate::conjugate::{Vectors, conjugate_gradients};
 use crate::error::SolveError;
-use crate::refine::{ColumnReport, RefineOptions};
-use crate::residual::Errors;
+use crate::refine::RefineOptions;
+use crate::report::ColumnReport;
 
 /// The vectors of one right-hand side: the first of a refiner, and of the solver where `z` is.
 struct There<'a, T> {

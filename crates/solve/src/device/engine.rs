@@ -13,7 +13,8 @@ use super::here::Wide;
 use super::scaled::{Rounding, Values};
 use super::solver::DeviceSolver;
 use crate::error::{SolveError, check_len};
-use crate::refine::{ColumnReport, RefineOptions, RefineReport, RefineWorkspace};
+use crate::refine::{RefineOptions, RefineWorkspace};
+use crate::report::{ColumnReport, RefineReport};
 use crate::residual::ResidualPrecision;
 use crate::solver::{Engine, Form, OnDevice, Solver, conjugate_gradients_here, solve_refined_here};
 

@@ -8,7 +8,8 @@ use super::engine::report;
 use super::scaled::{Rounding, Values};
 use super::solver::DeviceSolver;
 use crate::error::{SolveError, check_len};
-use crate::refine::{ColumnReport, RefineOptions, RefineReport};
+use crate::refine::RefineOptions;
+use crate::report::{ColumnReport, RefineReport};
 use crate::residual::ResidualPrecision;
 use crate::solver::OnDevice;
 

@@ -13,9 +13,10 @@ use tamarack_numeric::{DeviceFactor, DeviceValue, Room};
 use super::here::Wide;
 use super::solver::DeviceSolver;
 use super::vectors::{column, column_mut, matrix, matrix_mut, pull, push};
+use crate::backward::Errors;
 use crate::error::SolveError;
-use crate::refine::{ColumnReport, RefineOptions, Verdict};
-use crate::residual::Errors;
+use crate::refine::RefineOptions;
+use crate::report::{ColumnReport, Verdict};
 
 /// A matrix on the device, and the vectors of a refinement.
 pub(super) struct Refiner {

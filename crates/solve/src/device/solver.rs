@@ -21,7 +21,8 @@ use super::stages::Stage;
 use super::vectors::{Vectors, pull, push};
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
-use crate::refine::{ColumnReport, RefineOptions};
+use crate::refine::RefineOptions;
+use crate::report::ColumnReport;
 
 /// Most right-hand sides that are on the device at a time.
 const MOST_RHS: usize = Scaling::MOST_COLUMNS;
