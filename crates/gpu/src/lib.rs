@@ -22,7 +22,6 @@
 //! all programs without a GPU and prints what each kernel takes.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
-mod arena;
 mod cache;
 mod compile;
 mod context;
@@ -55,7 +54,6 @@ pub mod testing;
 mod tests;
 mod view;
 
-pub use arena::DeviceArena;
 pub use compile::{Arch, ArchKind, Binary, Compiler};
 pub use cubin::KernelReport;
 pub use device::{Gpu, GpuInfo, GpuOptions};
