@@ -152,9 +152,14 @@ impl<T: DeviceValue> DeviceFactor<T> {
     /// that is not positive definite gives [`FactorError::Pivot`], as its entries are not here to be looked at. Then the
     /// factor is stale. It is never shifted.
     pub fn refactorize_device(&mut self, values: DeviceView<'_, T>) -> Result<(), FactorError> {
+        let (got, have) = (values.len(), self.entries.pattern().entries());
+        if got != have {
+            let (what, got, have) = ("values of a matrix", got as u64, have as u64);
+            return Err(GpuError::Shape { what, got, have }.into());
+        }
+        self.outdate();
         let own = kept_values(&mut self.values, &self.gpu, self.entries.pattern())?;
         self.lanes.main().copy(values, own)?;
-        self.outdate();
         let bad = self.run_own()?;
         self.settle(bad)
             .map_or(Ok(()), |bad| Err(self.refusal(bad)))
