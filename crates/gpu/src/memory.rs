@@ -163,9 +163,7 @@ impl Gpu {
             None => self.alloc(len),
         }
     }
-}
 
-impl Gpu {
     /// As [`alloc`](Self::alloc), of memory that may be [lent](DeviceBuffer::lend).
     ///
     /// # Errors

@@ -163,7 +163,7 @@ impl<T: Element> PinnedBuffer<T> {
     /// [`GpuError::Shape`] for a range beyond the end or of another length; as [`PinnedBuffer::pin`].
     ///
     /// # Safety
-    /// The range is not written until the stream has passed the copy.
+    /// The range is not written until the stream has passed the copy, parts of which may be under way after an error, too.
     pub unsafe fn upload_async<'a>(
         &mut self,
         stream: &Stream,
@@ -191,7 +191,8 @@ impl<T: Element> PinnedBuffer<T> {
     /// [`GpuError::Shape`] for a range beyond the end or of another length; as [`PinnedBuffer::pin`].
     ///
     /// # Safety
-    /// The range is neither read nor written until the stream has passed the copy.
+    /// The range is neither read nor written until the stream has passed the copy, parts of which may be under way after
+    /// an error, too.
     pub unsafe fn download_async<'a>(
         &mut self,
         stream: &Stream,

@@ -236,8 +236,9 @@ impl Gpu {
     pub fn finish_profile(&self) -> Result<Profile, GpuError> {
         let _bound = self.context().bind()?;
         self.context().profiler.on.store(false, Ordering::Relaxed);
-        self.synchronize()?;
+        // What another thread has begun to enqueue either is in there, and waited for, or is left out.
         let state = std::mem::take(&mut *self.context().profiler.state());
+        self.synchronize()?;
         let mut spans = Vec::with_capacity(state.spans.len());
         for pending in &state.spans {
             let Some(base) = &state.base else { break };
