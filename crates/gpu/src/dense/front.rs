@@ -295,12 +295,6 @@ impl<T: Real> Fronts<T> {
         })
     }
 
-    /// The tile that is used.
-    #[must_use]
-    pub fn tile(&self) -> Tile {
-        self.tile
-    }
-
     /// Enqueues the partial factorization of all fronts of a list that gathers nothing.
     ///
     /// # Errors
