@@ -84,14 +84,14 @@ impl<T: DeviceValue> DeviceFactor<T> {
         let ((stages, entries), same) = rayon::join(lists, || same_pattern(symbolic, pattern));
         same?;
         let (mut stages, entries) = (stages?, entries?);
-        let graph = lanes.main().capture(|| {
+        let graph = lanes.main().capture(|| -> Result<(), GpuError> {
             lanes.main().fill_bytes(&mut first_bad, 0xFF)?;
             stages
                 .iter_mut()
                 .try_for_each(|stage| stage.launch(&lanes, &entries, &mut arena, &mut first_bad))
-        });
+        })?;
         Ok(Self {
-            graph: graph.map_err(|e: GpuError| e)?,
+            graph,
             gpu: gpu.clone(),
             pattern: pattern.clone(),
             options: *options,
