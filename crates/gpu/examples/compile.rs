@@ -1,7 +1,7 @@
 //! Compiles every program for the architectures given, without a GPU, and prints what each kernel takes.
 //!
 //! `compile [--nvrtc FILE] [--arch sm_80,sm_90a,compute_80] [--out FOLDER] [PATH...]`; a path such as
-//! `dense/syrk.cu` chooses programs. What is compiled is kept in FOLDER, which serves as a cache and for
+//! `primitives/scan.cu` chooses programs. What is compiled is kept in FOLDER, which serves as a cache and for
 //! the crate's feature `embedded`. Exits with 1 if a program does not compile.
 
 use std::path::PathBuf;

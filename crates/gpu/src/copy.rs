@@ -14,8 +14,8 @@ impl Stream {
         to: impl Into<DeviceViewMut<'a, T>>,
     ) -> Result<(), GpuError> {
         // SAFETY: the borrow of `from` lasts until the stream is synchronized.
-        unsafe { self.upload_async(from, to)? };
-        self.synchronize()
+        let enqueued = unsafe { self.upload_async(from, to) };
+        enqueued.and(self.synchronize()) // after an error, too: the copy may be under way
     }
 
     /// Enqueues a copy of `from` to the device. From pinned memory it runs beside other work; from
@@ -25,7 +25,7 @@ impl Stream {
     /// [`GpuError::Shape`] for different lengths, a failing driver call.
     ///
     /// # Safety
-    /// `from` stays where and as it is until the stream has passed the copy.
+    /// `from` stays where and as it is until the stream has passed the copy, which may be under way after an error, too.
     pub unsafe fn upload_async<'a, T: Element>(
         &self,
         from: &[T],
@@ -54,8 +54,8 @@ impl Stream {
         to: &mut [T],
     ) -> Result<(), GpuError> {
         // SAFETY: the borrow of `to` lasts until the stream is synchronized.
-        unsafe { self.download_async(from, to)? };
-        self.synchronize()
+        let enqueued = unsafe { self.download_async(from, to) };
+        enqueued.and(self.synchronize()) // after an error, too: the copy may be under way
     }
 
     /// Enqueues a copy from the device to `to`. To pinned memory it runs beside other work.
@@ -64,7 +64,8 @@ impl Stream {
     /// [`GpuError::Shape`] for different lengths, a failing driver call.
     ///
     /// # Safety
-    /// `to` stays where it is, and is neither read nor written, until the stream has passed the copy.
+    /// `to` stays where it is, and is neither read nor written, until the stream has passed the copy, which may be under
+    /// way after an error, too.
     pub unsafe fn download_async<'a, T: Element>(
         &self,
         from: impl Into<DeviceView<'a, T>>,

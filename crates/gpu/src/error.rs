@@ -1,7 +1,5 @@
 //! What can go wrong between this process and a GPU, in words that say what to do.
 
-use std::path::PathBuf;
-
 /// Why something on the GPU, or on the way to it, failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -96,7 +94,7 @@ pub enum GpuError {
         /// NVRTC's explanation.
         text: String,
     },
-    /// A source under `kernels/` includes a file that is not embedded, or itself.
+    /// A source under `kernels/` includes a file that is not embedded.
     #[error("{file}, line {line}: cannot include {include:?}: no such file under kernels/")]
     Include {
         /// The including file.
@@ -133,14 +131,6 @@ pub enum GpuError {
         index: u32,
         /// Where it is, as far as the driver knows.
         found: String,
-    },
-    /// A file could not be written.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: std::io::Error,
     },
 }
 

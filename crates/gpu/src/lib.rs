@@ -9,10 +9,11 @@
 //! is a [`DeviceBuffer`] and its [`DeviceView`]s; nothing is ordered or freed behind the caller's back.
 //!
 //! # Adding a kernel
-//! 1. `kernels/GROUP/X.cu`, with `#include "common.cuh"` and `extern "C" __global__` kernels whose names
-//!    begin with their group; its head says Shapes, Grid, Needs, Order, Ref. It is embedded by being
-//!    there. Shared code goes into `.cuh` files, included by path from `kernels/`. There are no system
-//!    headers. C++ templates are fine behind `extern "C"` kernels.
+//! 1. `kernels/GROUP/X.cu`, with `#include "common.cuh"` and `extern "C" __global__` kernels, named after the
+//!    program, in `dense/` with the group before it; no name twice, as profiles know kernels by their names.
+//!    Its head says Shapes, Grid, Needs, Order, Ref. It is embedded by being there. Shared code goes into
+//!    `.cuh` files, included by path from `kernels/`. There are no system headers. C++ templates are fine
+//!    behind `extern "C"` kernels.
 //! 2. The launcher `src/GROUP/X.rs`: `const PROGRAM: Program = Program::at("GROUP/X.cu");`, a safe
 //!    function that checks its operands' lengths and calls [`Kernel::launch`].
 //! 3. Tests beside it, against the host reference, with [`testing::gpu`], which skips visibly.
@@ -22,7 +23,6 @@
 //! all programs without a GPU and prints what each kernel takes.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
-mod arena;
 mod cache;
 mod compile;
 mod context;
@@ -55,7 +55,6 @@ pub mod testing;
 mod tests;
 mod view;
 
-pub use arena::DeviceArena;
 pub use compile::{Arch, ArchKind, Binary, Compiler};
 pub use cubin::KernelReport;
 pub use device::{Gpu, GpuInfo, GpuOptions};

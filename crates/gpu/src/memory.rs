@@ -116,7 +116,7 @@ impl<T> Drop for DeviceBuffer<T> {
 
 impl Gpu {
     /// Device memory for `len` elements, not initialized. Allocating and freeing takes
-    /// 60 to 90 µs and waits for the device: large things once, small things from an arena.
+    /// 60 to 90 µs and waits for the device: large things once, lists by [`alloc_list`](Self::alloc_list).
     ///
     /// # Errors
     /// [`GpuError::OutOfMemory`], a failing driver call.
@@ -163,9 +163,7 @@ impl Gpu {
             None => self.alloc(len),
         }
     }
-}
 
-impl Gpu {
     /// As [`alloc`](Self::alloc), of memory that may be [lent](DeviceBuffer::lend).
     ///
     /// # Errors

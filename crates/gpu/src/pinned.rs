@@ -122,16 +122,6 @@ impl<T: Element> PinnedBuffer<T> {
         unsafe { std::slice::from_raw_parts_mut(self.pages.as_mut_ptr().cast(), self.len) }
     }
 
-    /// Bytes pinned so far.
-    #[must_use]
-    pub fn pinned_bytes(&self) -> u64 {
-        let ends = |chunk: usize| ((chunk + 1) * chunk_bytes::<T>()).min(self.pages.len());
-        let chunks = self.pinned.iter().enumerate().filter(|(_, p)| **p);
-        chunks
-            .map(|(c, _)| (ends(c) - c * chunk_bytes::<T>()) as u64)
-            .sum()
-    }
-
     /// Pins the chunks that hold `range`, so that a later copy does not have to.
     ///
     /// # Errors
@@ -173,7 +163,7 @@ impl<T: Element> PinnedBuffer<T> {
     /// [`GpuError::Shape`] for a range beyond the end or of another length; as [`PinnedBuffer::pin`].
     ///
     /// # Safety
-    /// The range is not written until the stream has passed the copy.
+    /// The range is not written until the stream has passed the copy, parts of which may be under way after an error, too.
     pub unsafe fn upload_async<'a>(
         &mut self,
         stream: &Stream,
@@ -201,7 +191,8 @@ impl<T: Element> PinnedBuffer<T> {
     /// [`GpuError::Shape`] for a range beyond the end or of another length; as [`PinnedBuffer::pin`].
     ///
     /// # Safety
-    /// The range is neither read nor written until the stream has passed the copy.
+    /// The range is neither read nor written until the stream has passed the copy, parts of which may be under way after
+    /// an error, too.
     pub unsafe fn download_async<'a>(
         &mut self,
         stream: &Stream,
@@ -242,4 +233,52 @@ fn pieces<T>(
         at = end;
         Some(piece)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pinned_memory_is_pinned_where_it_is_used() {
+        let Some(gpu) = crate::testing::gpu() else {
+            return;
+        };
+        let stream = gpu.stream().unwrap();
+        // Three chunks of 24-byte elements; the copied range crosses both borders.
+        let len = (160 << 20) / 24;
+        let mut host = gpu.pinned::<[u64; 3]>(len).unwrap();
+        assert!(!host.pinned.contains(&true));
+        for (i, element) in host.as_mut_slice().iter_mut().enumerate() {
+            *element = [i as u64, 2 * i as u64, 3 * i as u64];
+        }
+        let range = 1000..len - 7;
+        let mut device = gpu.alloc::<[u64; 3]>(range.len()).unwrap();
+        // SAFETY: the buffer is not touched before the synchronization.
+        unsafe {
+            host.upload_async(&stream, range.clone(), &mut device)
+                .unwrap()
+        };
+        stream.synchronize().unwrap();
+        assert_eq!(host.pinned, [true; 3]);
+        let got = stream.to_host(&device).unwrap();
+        assert!(got == host.as_slice()[range.clone()]);
+        host.as_mut_slice().fill([0; 3]);
+        // SAFETY: as above.
+        unsafe {
+            host.download_async(&stream, &device, range.clone())
+                .unwrap()
+        };
+        stream.synchronize().unwrap();
+        assert!(got == host.as_slice()[range]);
+        assert!(host.as_slice()[..1000].iter().all(|e| *e == [0; 3]));
+
+        let mut small = gpu.pinned::<u8>(100 << 20).unwrap();
+        small.pin(70 << 20..71 << 20).unwrap();
+        assert_eq!(small.pinned, [false, true]);
+        assert!(matches!(
+            small.pin(..(100 << 20) + 1),
+            Err(GpuError::Shape { .. })
+        ));
+    }
 }

@@ -5,7 +5,6 @@
 //! other. Otherwise it costs one load. Work that is being captured into a graph is not timed; its replays are.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -78,34 +77,6 @@ impl Profile {
         let mut totals: Vec<_> = sums.into_values().collect();
         totals.sort_by(|a, b| b.secs.total_cmp(&a.secs));
         totals
-    }
-
-    /// The pieces as Chrome trace events, which may stand in one array with others: the process is the
-    /// device, the thread the stream, times are in microseconds from `origin_secs` on.
-    #[must_use]
-    pub fn chrome_events(&self, origin_secs: f64) -> Vec<serde_json::Value> {
-        let event = |span: &Span| {
-            serde_json::json!({
-                "name": span.name,
-                "cat": "gpu",
-                "ph": "X",
-                "pid": format!("GPU {}", self.device),
-                "tid": format!("stream {}", span.stream),
-                "ts": 1e6 * (origin_secs + span.start_secs),
-                "dur": 1e6 * span.secs,
-                "args": { "bytes": span.bytes },
-            })
-        };
-        self.spans.iter().map(event).collect()
-    }
-
-    /// Writes a whole trace, for `chrome://tracing` and Perfetto.
-    ///
-    /// # Errors
-    /// What the writer says.
-    pub fn write_chrome_trace(&self, writer: impl io::Write) -> io::Result<()> {
-        let trace = serde_json::json!({ "traceEvents": self.chrome_events(0.0) });
-        serde_json::to_writer(writer, &trace).map_err(io::Error::from)
     }
 }
 
@@ -265,8 +236,9 @@ impl Gpu {
     pub fn finish_profile(&self) -> Result<Profile, GpuError> {
         let _bound = self.context().bind()?;
         self.context().profiler.on.store(false, Ordering::Relaxed);
-        self.synchronize()?;
+        // What another thread has begun to enqueue either is in there, and waited for, or is left out.
         let state = std::mem::take(&mut *self.context().profiler.state());
+        self.synchronize()?;
         let mut spans = Vec::with_capacity(state.spans.len());
         for pending in &state.spans {
             let Some(base) = &state.base else { break };

@@ -5,12 +5,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::{DeviceArena, DeviceBuffer, DevicePtr, Gpu, GpuError};
+use crate::{DeviceBuffer, DevicePtr, Gpu, GpuError};
 
 /// Of one slab: a multiple of what the driver maps at a time.
 const SLAB_BYTES: u64 = 4 << 20;
 /// Larger pieces have allocations of their own.
 const MOST_BYTES: u64 = SLAB_BYTES / 8;
+
+/// Alignment of every piece: what the driver gives its own allocations.
+const ALIGN_BYTES: u64 = 256;
 
 /// Memory that buffers stand in.
 #[derive(Debug)]
@@ -48,7 +51,7 @@ pub(crate) struct Piece<T> {
 impl Slabs {
     /// A piece for `len` of `T`s, or `None` where it is too large to share a slab.
     pub fn take<T>(&self, gpu: &Gpu, len: usize) -> Result<Option<Piece<T>>, GpuError> {
-        let bytes = DeviceArena::bytes_for::<T>(len).filter(|&b| 0 < b && b <= MOST_BYTES);
+        let bytes = bytes_for::<T>(len).filter(|&b| 0 < b && b <= MOST_BYTES);
         let Some(bytes) = bytes else { return Ok(None) };
         let piece = |slab, ptr: DevicePtr<u8>| {
             let ptr = DevicePtr::from_address(ptr.address());
@@ -68,5 +71,27 @@ impl Slabs {
         *current = Arc::downgrade(&slab);
         let ptr = slab.buffer.ptr();
         piece(slab, ptr)
+    }
+}
+
+/// What `len` of `T`s take of a slab; `None` where that is more than can be.
+fn bytes_for<T>(len: usize) -> Option<u64> {
+    (len as u64)
+        .checked_mul(size_of::<T>() as u64)?
+        .checked_next_multiple_of(ALIGN_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes_for;
+
+    #[test]
+    fn pieces_take_whole_multiples_of_the_alignment() {
+        assert_eq!(bytes_for::<u8>(0), Some(0));
+        assert_eq!(bytes_for::<u8>(1), Some(256));
+        assert_eq!(bytes_for::<f64>(32), Some(256));
+        assert_eq!(bytes_for::<f64>(33), Some(512));
+        assert_eq!(bytes_for::<f64>(usize::MAX), None);
+        assert_eq!(bytes_for::<u8>(usize::MAX), None);
     }
 }

@@ -32,7 +32,7 @@ impl Program {
     /// The program at `path` under `kernels/`, such as `"selftest.cu"`.
     ///
     /// Meant for constants, where a path that does not exist is an error of the build:
-    /// `const SYRK: Program = Program::at("dense/syrk.cu");`
+    /// `const SCAN: Program = Program::at("primitives/scan.cu");`
     ///
     /// # Panics
     /// At compile time, if there is no such file.
@@ -62,7 +62,7 @@ impl Program {
             })
     }
 
-    /// Path from `kernels/`, such as `dense/syrk.cu`.
+    /// Path from `kernels/`, such as `primitives/scan.cu`.
     #[must_use]
     pub const fn path(&self) -> &'static str {
         self.path

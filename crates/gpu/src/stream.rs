@@ -41,32 +41,13 @@ impl Gpu {
     /// # Errors
     /// A failing driver call.
     pub fn stream(&self) -> Result<Stream, GpuError> {
-        self.stream_of(0)
-    }
-
-    /// A new stream whose waiting blocks go before those of ordinary streams: for short work that long
-    /// work elsewhere waits for, such as the next panel beside a trailing update.
-    ///
-    /// # Errors
-    /// A failing driver call.
-    pub fn urgent_stream(&self) -> Result<Stream, GpuError> {
-        let _bound = self.context().bind()?;
-        let (mut least, mut greatest) = (0, 0);
-        // SAFETY: a context is current; both outlive the call.
-        let code =
-            unsafe { driver::cuCtxGetStreamPriorityRange(&raw mut least, &raw mut greatest) };
-        check(code, "cuCtxGetStreamPriorityRange")?;
-        self.stream_of(greatest)
-    }
-
-    fn stream_of(&self, priority: i32) -> Result<Stream, GpuError> {
         let context = self.context().clone();
         let _bound = context.bind()?;
         let mut raw = ptr::null_mut();
         let flags = driver::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: a context is current; `raw` outlives the call.
-        let code = unsafe { driver::cuStreamCreateWithPriority(&raw mut raw, flags, priority) };
-        check(code, "cuStreamCreateWithPriority")?;
+        let code = unsafe { driver::cuStreamCreate(&raw mut raw, flags) };
+        check(code, "cuStreamCreate")?;
         let id = context.next_stream();
         Ok(Stream { context, raw, id })
     }
@@ -202,19 +183,6 @@ impl Event {
         // SAFETY: the event is alive.
         let code = unsafe { driver::cuEventSynchronize(self.raw) };
         check(code, "cuEventSynchronize")
-    }
-
-    /// Whether the recorded point has been reached.
-    ///
-    /// # Errors
-    /// What went wrong in the work before it.
-    pub fn is_reached(&self) -> Result<bool, GpuError> {
-        let _bound = self.context.bind()?;
-        // SAFETY: the event is alive.
-        match unsafe { driver::cuEventQuery(self.raw) } {
-            CUresult::CUDA_ERROR_NOT_READY => Ok(false),
-            code => check(code, "cuEventQuery").map(|()| true),
-        }
     }
 
     /// Seconds between two timed events, both reached; resolution about half a microsecond.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use tamarack_gpu::{
-    DeviceArena, DeviceBuffer, Gpu, GpuError, GpuOptions, Kernel, Launch, Program, Stream, testing,
+    DeviceBuffer, Gpu, GpuError, GpuOptions, Kernel, Launch, Program, Stream, testing,
 };
 
 const SELFTEST: Program = Program::at("selftest.cu");
@@ -100,7 +100,7 @@ fn a_block_gets_all_the_shared_memory_it_asks_for() {
 #[test]
 fn events_order_two_streams() {
     let Some(gpu) = testing::gpu() else { return };
-    let (one, two) = (gpu.stream().unwrap(), gpu.urgent_stream().unwrap());
+    let (one, two) = (gpu.stream().unwrap(), gpu.stream().unwrap());
     let kernel = gpu
         .load(&SELFTEST)
         .unwrap()
@@ -126,7 +126,7 @@ fn events_order_two_streams() {
 }
 
 #[test]
-fn timed_events_measure_and_report_being_reached() {
+fn timed_events_measure() {
     let Some(gpu) = testing::gpu() else { return };
     let stream = gpu.stream().unwrap();
     let (start, end) = (gpu.timing_event().unwrap(), gpu.timing_event().unwrap());
@@ -135,7 +135,6 @@ fn timed_events_measure_and_report_being_reached() {
     stream.fill_bytes(&mut buffer, 1).unwrap();
     stream.record(&end).unwrap();
     end.synchronize().unwrap();
-    assert!(end.is_reached().unwrap());
     let secs = end.secs_since(&start).unwrap();
     // 256 MiB at no more than 20 TB/s; other tests share the device, so there is no strict upper bound.
     assert!((1e-5..1.0).contains(&secs), "{secs}");
@@ -183,81 +182,6 @@ fn a_graph_repeats_what_was_recorded() {
     assert!(matches!(failed, Err(GpuError::Shape { .. })));
     axpy(&stream, &kernel, 1.0, &x, &mut y);
     assert_eq!(stream.to_host(&y).unwrap(), [6.0, 12.0, 18.0]);
-}
-
-#[test]
-fn pinned_memory_is_pinned_where_it_is_used() {
-    let Some(gpu) = testing::gpu() else { return };
-    let stream = gpu.stream().unwrap();
-    // Three chunks of 24-byte elements; the copied range crosses both borders.
-    let len = (160 << 20) / 24;
-    let mut host = gpu.pinned::<[u64; 3]>(len).unwrap();
-    assert_eq!(host.pinned_bytes(), 0);
-    for (i, element) in host.as_mut_slice().iter_mut().enumerate() {
-        *element = [i as u64, 2 * i as u64, 3 * i as u64];
-    }
-    let range = 1000..len - 7;
-    let mut device = gpu.alloc::<[u64; 3]>(range.len()).unwrap();
-    // SAFETY: the buffer is not touched before the synchronization.
-    unsafe {
-        host.upload_async(&stream, range.clone(), &mut device)
-            .unwrap()
-    };
-    stream.synchronize().unwrap();
-    assert!(host.pinned_bytes() as usize >= 24 * len);
-    let got = stream.to_host(&device).unwrap();
-    assert!(got == host.as_slice()[range.clone()]);
-    host.as_mut_slice().fill([0; 3]);
-    // SAFETY: as above.
-    unsafe {
-        host.download_async(&stream, &device, range.clone())
-            .unwrap()
-    };
-    stream.synchronize().unwrap();
-    assert!(got == host.as_slice()[range]);
-    assert!(host.as_slice()[..1000].iter().all(|e| *e == [0; 3]));
-
-    let mut small = gpu.pinned::<u8>(100 << 20).unwrap();
-    small.pin(70 << 20..71 << 20).unwrap();
-    assert_eq!(small.pinned_bytes(), 36 << 20);
-    assert!(matches!(
-        small.pin(..(100 << 20) + 1),
-        Err(GpuError::Shape { .. })
-    ));
-}
-
-#[test]
-fn an_arena_hands_out_pieces_that_do_not_overlap() {
-    let Some(gpu) = testing::gpu() else { return };
-    let stream = gpu.stream().unwrap();
-    let mut arena = gpu.arena(1 << 20).unwrap();
-    for _ in 0..2 {
-        {
-            let mut a = arena.take::<f64>(5).unwrap();
-            let mut b = arena.take::<u8>(1).unwrap();
-            let c = arena.take::<f32>(1000).unwrap();
-            for address in [a.ptr().address(), b.ptr().address(), c.ptr().address()] {
-                assert_eq!(address % 256, 0);
-            }
-            stream.upload(&[1.0; 5], a.reborrow()).unwrap();
-            stream.upload(&[7_u8], b.reborrow()).unwrap();
-            stream.fill_bytes(c, 0).unwrap();
-            assert_eq!(stream.to_host(a.view()).unwrap(), [1.0; 5]);
-            assert_eq!(stream.to_host(b.view()).unwrap(), [7]);
-        }
-        assert_eq!(arena.used_bytes(), 256 + 256 + 4096);
-        assert!(matches!(
-            arena.take::<u8>(1 << 20),
-            Err(GpuError::OutOfMemory { .. })
-        ));
-        assert!(matches!(
-            arena.take::<f64>(usize::MAX),
-            Err(GpuError::OutOfMemory { .. })
-        ));
-        arena.reset();
-    }
-    assert_eq!(DeviceArena::bytes_for::<f64>(33), Some(512));
-    assert_eq!(arena.total_bytes(), 1 << 20);
 }
 
 #[test]
@@ -328,11 +252,6 @@ fn a_profile_lists_kernels_and_copies() {
     assert_eq!(profile.spans[4].bytes, 8 << 20);
     let totals = profile.totals();
     assert_eq!(totals.iter().map(|t| t.count).sum::<u64>(), 5);
-    let mut text = Vec::new();
-    profile.write_chrome_trace(&mut text).unwrap();
-    let trace: serde_json::Value = serde_json::from_slice(&text).unwrap();
-    assert_eq!(trace["traceEvents"].as_array().unwrap().len(), 5);
-    assert_eq!(trace["traceEvents"][0]["name"], "selftest_axpy");
     axpy(&stream, &kernel, 0.5, &x, &mut y);
     assert!(gpu.finish_profile().unwrap().spans.is_empty());
 }

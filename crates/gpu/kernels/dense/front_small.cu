@@ -211,7 +211,7 @@ __device__ __forceinline__ void small_front(R *arena, const Front *fronts, Statu
 // Fronts of up to ROWS rows, UPDATES of them updates, by blocks of a warp, of which a multiprocessor has registers for BLOCKS.
 #define WARP_KERNEL(R, ROWS, UPDATES, BLOCKS)                                                                           \
     extern "C" __global__ void __launch_bounds__(32, BLOCKS)                                                           \
-        dense_small_##ROWS##_##UPDATES##_##R(R *arena, const Front *fronts, Status *status, u32 count) {               \
+        dense_front_small_##ROWS##_##UPDATES##_##R(R *arena, const Front *fronts, Status *status, u32 count) {         \
         warp_front<R, ROWS / 16, UPDATES / 16>(arena, fronts, status, count);                                          \
     }
 #define WARP_KERNELS(ROWS, UPDATES, F64, F32) WARP_KERNEL(f64, ROWS, UPDATES, F64) WARP_KERNEL(f32, ROWS, UPDATES, F32)
@@ -219,7 +219,7 @@ __device__ __forceinline__ void small_front(R *arena, const Front *fronts, Statu
 // Fronts of up to ROWS rows by blocks of four warps.
 #define BLOCK_KERNEL(R, ROWS)                                                                                          \
     extern "C" __global__ void __launch_bounds__(SMALL_THREADS, SMALL_BLOCKS)                                          \
-        dense_small_##ROWS##_##R(R *arena, const Front *fronts, Status *status, u32 count) {                           \
+        dense_front_small_##ROWS##_##R(R *arena, const Front *fronts, Status *status, u32 count) {                     \
         small_front<R, ROWS / SMALL_THREADS, 2>(arena, fronts, status, count);                                         \
     }
 #define BLOCK_KERNELS(ROWS) BLOCK_KERNEL(f64, ROWS) BLOCK_KERNEL(f32, ROWS)

@@ -120,7 +120,7 @@ __device__ __forceinline__ void blocked(R *arena, const Product *problems, const
 
 #define STEP(name, R, ...)                                                                \
     extern "C" __global__ void __launch_bounds__(LADDER_THREADS)                          \
-    dense_##name##_##R(R *arena, const Product *problems, const Item *items) {            \
+    dense_product_##name##_##R(R *arena, const Product *problems, const Item *items) {    \
         __VA_ARGS__(arena, problems, items);                                              \
     }
 

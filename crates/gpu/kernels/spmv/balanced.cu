@@ -3,9 +3,9 @@
 // Shapes: CSR as in csr.cu. COO: rows (ascending), columns and values of length `entries`. carries: a value a
 //         tile: what it leaves for its last, unfinished row. cuts: one u32 a tile and one more: the row at
 //         which the tile begins on the merge path of row ends and entries.
-// Grid:   merge_cuts: a thread a cut. csr_merge, coo: one block of 256 threads a tile of 256 * ITEMS steps
+// Grid:   csr_merge_cuts: a thread a cut. csr_merge, coo: one block of 256 threads a tile of 256 * ITEMS steps
 //         (row ends and entries together), or entries. *_carries: a thread a tile, after the tiles.
-// Needs:  static shared memory; entries + rows < 2^32. coo adds to y, which scale must have set to beta * z.
+// Needs:  static shared memory; entries + rows < 2^32. coo adds to y, which coo_scale must have set to beta * z.
 // Order:  the cuts are given by the structure; sums within a tile go thread by thread, then a tree: bits
 //         repeat. A row is written by the one tile that ends it; its earlier parts are added afterwards.
 // Ref:    Merrill, Garland 2016 (merge-based SpMV); bytes as in csr.cu, for COO another 4 an entry.
@@ -29,7 +29,7 @@ __device__ inline u32 path_row(u32 rank, const u32 *ends, u32 rows, u32 entries)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    merge_cuts(u32 m, u32 cut_count, const u32 *__restrict__ starts, u32 *cuts) {
+    csr_merge_cuts(u32 m, u32 cut_count, const u32 *__restrict__ starts, u32 *cuts) {
     u32 k = blockIdx.x * THREADS + threadIdx.x, entries = starts[m];
     if (k < cut_count) cuts[k] = path_row((u32)smaller((u64)k * TILE, (u64)m + entries), starts + 1, m, entries);
 }
@@ -156,7 +156,7 @@ template <class T> __device__ inline void scale(u64 n, Update<T> update) {
         };                                                                                                            \
         add_carries(tiles, row_of, carries, Update<T>{alpha, 0, y, y});                                               \
     }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(THREADS) scale_##T(u64 n, T beta, const T *z, T *y) {                \
+    extern "C" __global__ void __launch_bounds__(THREADS) coo_scale_##T(u64 n, T beta, const T *z, T *y) {            \
         scale(n, Update<T>{0, beta, z, y});                                                                           \
     }
 BALANCED(f64)

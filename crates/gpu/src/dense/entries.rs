@@ -7,11 +7,11 @@
 //! apart. Cost: panels are written once; for each entry the pattern, the value and about `log₂` of the front's rows are read, mostly
 //! from the second-level cache.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{FrontShape, Placed, Real, shape};
+use super::entry_fronts::{EntryFronts, FrontData};
+use super::{Real, shape};
 use crate::primitives::same;
 use crate::spmv::HalfPattern;
 use crate::{
@@ -23,8 +23,6 @@ const PROGRAM: Program = Program::at("dense/entries.cu");
 const THREADS: u32 = 256;
 /// Most blocks; each group of threads goes on with a stride.
 const MOST_BLOCKS: u64 = 1 << 14;
-/// Of no front.
-const NONE: u32 = u32::MAX;
 
 /// What is known of the way of entries into panels, fronts apart.
 #[derive(Clone, Copy)]
@@ -43,34 +41,6 @@ pub struct EntryMap<'a> {
     pub early: u64,
 }
 
-/// A front that entries go into.
-#[derive(Debug, Clone, Copy)]
-pub struct EntryFront {
-    /// Elimination number of its first pivot.
-    pub column: u32,
-    /// How many pivots it has.
-    pub pivots: u32,
-    /// How many rows below them.
-    pub updates: u32,
-    /// Where those begin in the list of all rows.
-    pub rows: u64,
-    /// Where its panel stands: packed block columns of the height that [`FrontShape`] gives.
-    pub panel: u64,
-}
-
-/// Laid out as the kernel's `EntryFront`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct FrontData {
-    panel: u64,
-    rows: u32,
-    column: u32,
-    pivots: u32,
-    updates: u32,
-    height: u32,
-    first_update: u32,
-}
-
 /// Laid out as the kernel's `Unknown`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -79,8 +49,6 @@ struct UnknownData {
     front: u32,
 }
 
-// SAFETY: numbers without padding.
-unsafe impl crate::Element for FrontData {}
 // SAFETY: numbers without padding.
 unsafe impl crate::Element for UnknownData {}
 
@@ -341,97 +309,5 @@ impl Lines {
     fn launch(&self) -> Launch {
         let blocks = (u64::from(self.count) << self.lanes).div_ceil(THREADS.into());
         Launch::new(blocks.min(MOST_BLOCKS) as u32, THREADS)
-    }
-}
-
-/// The fronts that entries go into, checked.
-pub struct EntryFronts<T> {
-    /// Front of each column, in the order of elimination.
-    front_of: Vec<u32>,
-    fronts: Vec<FrontData>,
-    /// Rows in the list of all.
-    rows: u64,
-    /// Elements that panels take.
-    needs: u64,
-    panels: PhantomData<fn() -> T>,
-}
-
-impl<T: Real> EntryFronts<T> {
-    /// Of panels of `T`: the pivots of `fronts` are all `n` unknowns, and `rows` is how long the list of all rows is.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`] for numbers that are too large, columns of no front or of two, panels that cannot be addressed.
-    pub fn new(
-        n: u32,
-        rows: u64,
-        fronts: impl IntoIterator<Item = EntryFront>,
-    ) -> Result<Self, GpuError> {
-        let mut all = Self {
-            front_of: vec![NONE; n as usize],
-            fronts: Vec::new(),
-            rows,
-            needs: 0,
-            panels: PhantomData,
-        };
-        for front in fronts {
-            all.add(&front)?;
-        }
-        match all.front_of.iter().position(|&f| f == NONE) {
-            Some(column) => Err(shape("column of no front", column as u64, n.into())),
-            None => Ok(all),
-        }
-    }
-
-    fn add(&mut self, front: &EntryFront) -> Result<(), GpuError> {
-        let rows = self.rows;
-        let n = self.front_of.len() as u64;
-        let end = front.rows.saturating_add(front.updates.into());
-        if end > rows {
-            return Err(shape("rows of a front", end, rows));
-        }
-        let first_row = u32::try_from(front.rows)
-            .map_err(|_| shape("rows of all fronts", front.rows, u32::MAX.into()))?;
-        let own = FrontShape::of::<T>(front.pivots, front.updates)?;
-        let panel = Placed::packed(front.panel, own.panel_height);
-        let end = panel.check::<T>("panel of a front", own.panel_height, front.pivots)?;
-        self.needs = self.needs.max(end);
-        let first = front.column as usize;
-        let columns = self
-            .front_of
-            .get_mut(first..first.saturating_add(front.pivots as usize))
-            .ok_or_else(|| shape("pivots of a front", front.column.into(), n))?;
-        if columns.iter().any(|&of| of != NONE) {
-            return Err(shape("column of two fronts", front.column.into(), n));
-        }
-        columns.fill(self.fronts.len() as u32); // each has a column, or is not asked for
-        self.fronts.push(FrontData {
-            panel: front.panel,
-            rows: first_row,
-            column: front.column,
-            pivots: front.pivots,
-            updates: front.updates,
-            height: own.panel_height,
-            first_update: own.first_update,
-        });
-        Ok(())
-    }
-
-    /// Lines of unknowns whose panels begin at `early` or behind, in the order of the panels; where each begins among the entries of all
-    /// of them, and at the end how many these are; its panel.
-    fn late(&self, order: &[u32], starts: &[u64], early: u64) -> (Vec<u32>, Vec<u32>, Vec<u64>) {
-        let mut late: Vec<&FrontData> = self.fronts.iter().filter(|f| f.panel >= early).collect();
-        late.sort_unstable_by_key(|front| front.panel);
-        let (mut lines, mut kept_starts, mut panels) = (Vec::new(), vec![0], Vec::new());
-        let mut entries = 0;
-        for front in late {
-            for &j in &order[front.column as usize..][..front.pivots as usize] {
-                let line = &starts[j as usize..][..2];
-                entries += (line[1] - line[0]) as u32; // below 2^32, as all entries are
-                lines.push(j);
-                kept_starts.push(entries);
-                panels.push(front.panel);
-            }
-        }
-        (lines, kept_starts, panels)
     }
 }

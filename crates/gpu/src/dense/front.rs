@@ -273,20 +273,7 @@ impl<T: Real> Fronts<T> {
             grids.push(Grid { pivots, rows });
             data.push(d);
         }
-        let mut tasks = Vec::new();
-        let task = |problem: u32, row: u32, column: u32| {
-            // below 65,536, as just checked
-            let (row, column) = (row as u16, column as u16);
-            tasks.push(TileOf {
-                problem,
-                row,
-                column,
-            });
-        };
-        match tile {
-            Tile::Tall => tall_tiles(&grids, task),
-            Tile::T64 | Tile::T128 | Tile::Warpgroups => front_tiles(&grids, task),
-        }
+        let tasks = tasks(&grids, tile);
         let blocks = u32::try_from(tasks.len())
             .map_err(|_| shape("tiles of a list", tasks.len() as u64, u32::MAX.into()))?;
         let program = if tile == Tile::Tall { &TALL } else { &PROGRAM };
@@ -306,12 +293,6 @@ impl<T: Real> Fronts<T> {
             tile,
             of: PhantomData,
         })
-    }
-
-    /// The tile that is used.
-    #[must_use]
-    pub fn tile(&self) -> Tile {
-        self.tile
     }
 
     /// Enqueues the partial factorization of all fronts of a list that gathers nothing.
@@ -381,6 +362,24 @@ impl<T: Real> Fronts<T> {
     pub fn bad_pivots(&self, stream: &Stream) -> Result<Vec<BadPivot>, GpuError> {
         Ok(bad_pivots(&stream.to_host(&self.status)?))
     }
+}
+
+/// The tasks of fronts whose grids have no more than 65,535 rows.
+fn tasks(grids: &[Grid], tile: Tile) -> Vec<TileOf> {
+    let mut tasks = Vec::new();
+    let task = |problem: u32, row: u32, column: u32| {
+        let (row, column) = (row as u16, column as u16);
+        tasks.push(TileOf {
+            problem,
+            row,
+            column,
+        });
+    };
+    match tile {
+        Tile::Tall => tall_tiles(grids, task),
+        Tile::T64 | Tile::T128 | Tile::Warpgroups => front_tiles(grids, task),
+    }
+    tasks
 }
 
 /// A tile, and two groups of 32 columns of an inverse with its diagonal; the copy pipeline, and twelve slabs of specialized warps,

@@ -22,6 +22,7 @@
 
 mod assemble;
 mod entries;
+mod entry_fronts;
 mod front;
 mod fused;
 mod layout;
@@ -34,7 +35,8 @@ mod status;
 mod tests;
 
 pub use assemble::{Assembly, Child, Gathered, Parent};
-pub use entries::{Entries, EntryFront, EntryFronts, EntryMap};
+pub use entries::{Entries, EntryMap};
+pub use entry_fronts::{EntryFront, EntryFronts};
 pub use front::{BadPivot, Front, FrontShape, Fronts};
 pub use fused::{FusedFront, FusedFronts};
 pub use layout::{BLOCK, Placed, grain};

@@ -175,16 +175,16 @@ impl Step {
 
     fn kernel<T: Real>(self, gpu: &Gpu) -> Result<Kernel, GpuError> {
         let (program, name) = match self {
-            Self::Naive => (&LADDER, "naive".to_string()),
-            Self::SharedTiles => (&LADDER, "shared_tiles".to_string()),
-            Self::RegisterBlocks => (&LADDER, "register_blocks".to_string()),
-            Self::VectorLoads => (&LADDER, "vector_loads".to_string()),
-            Self::DoubleBuffer => (&LADDER, "double_buffer".to_string()),
-            Self::Pipeline(tile) => (&PROGRAM, format!("product_{}", tile.name())),
-            Self::Bulk => (&PROGRAM, "product_bulk".to_string()),
+            Self::Naive => (&LADDER, "naive"),
+            Self::SharedTiles => (&LADDER, "shared_tiles"),
+            Self::RegisterBlocks => (&LADDER, "register_blocks"),
+            Self::VectorLoads => (&LADDER, "vector_loads"),
+            Self::DoubleBuffer => (&LADDER, "double_buffer"),
+            Self::Pipeline(tile) => (&PROGRAM, tile.name()),
+            Self::Bulk => (&PROGRAM, "bulk"),
         };
         gpu.load(program)?
-            .kernel(&format!("dense_{name}_{}", T::NAME))
+            .kernel(&format!("dense_product_{name}_{}", T::NAME))
     }
 
     /// This step, or the nearest that the device can do.

@@ -14,7 +14,7 @@ const PROGRAM: Program = Program::at("dense/front_small.cu");
 
 /// A kernel: a block of it eliminates one front.
 struct Kind {
-    /// `dense_small_NAME_f64`.
+    /// `dense_front_small_NAME_f64`.
     name: &'static str,
     /// Most rows, pivots and updates each rounded up to 8, and most updates.
     rows: u32,
@@ -160,7 +160,7 @@ impl<T: Real> SmallFronts<T> {
             // at most as many as the list has, whose numbers are u32
             let count = (end - at) as u32;
             launches.push(Group {
-                kernel: module.kernel(&format!("dense_small_{}_{}", kind.name, T::NAME))?,
+                kernel: module.kernel(&format!("dense_front_small_{}_{}", kind.name, T::NAME))?,
                 shape: Launch::new(count, 32 * kind.warps).shared(shared),
                 at: at as u64,
                 count,

@@ -158,26 +158,19 @@ impl Levels {
         let grid = n
             .div_ceil(THREADS)
             .min(resident(&self.gpu, &self.expand, THREADS, 0)?);
+        let grid = Launch::new(grid, THREADS);
         let (mut starts, mut host) = (vec![0_u32], vec![0_u32; 2 * window]);
         let mut base = 0;
         loop {
             for step in 0..AHEAD {
                 let depth = base + step;
+                let (begins, neighbors) = (graph.starts.ptr(), graph.neighbors.ptr());
+                let (level, queue) = (level.ptr(), queue.ptr());
                 let args: [&dyn Arg; 8] = [
-                    &step,
-                    &depth,
-                    &graph.starts.ptr(),
-                    &graph.neighbors.ptr(),
-                    &level.ptr(),
-                    &queue.ptr(),
-                    &sizes,
-                    &offsets,
+                    &step, &depth, &begins, &neighbors, &level, &queue, &sizes, &offsets,
                 ];
                 // SAFETY: the arguments of levels_expand; the graph was checked when it was made.
-                unsafe {
-                    self.expand
-                        .launch(stream, Launch::new(grid, THREADS), &args)?
-                };
+                unsafe { self.expand.launch(stream, grid, &args)? };
             }
             stream.download(&counts, &mut host)?;
             let (sizes, offsets) = host.split_at(window);

@@ -13,7 +13,9 @@
 mod copy;
 mod histogram;
 mod levels;
+mod matrix;
 mod merge;
+mod number;
 mod radix_sort;
 mod reduce;
 mod scan;
@@ -21,48 +23,18 @@ mod scan;
 mod tests;
 mod transpose;
 
-pub use copy::{Copies, MatrixView, MatrixViewMut, Word};
+pub use copy::Copies;
 pub use histogram::Histogram;
 pub use levels::{Adjacency, LevelSets, Levels};
+pub use matrix::{MatrixView, MatrixViewMut};
 pub use merge::{Merge, MergeWork};
+pub use number::{Real, Word};
 pub use radix_sort::{RadixSort, SortKey, SortWork};
 pub use reduce::{Reduce, Reduction};
 pub use scan::{Scan, ScanPair, ScanWork};
 pub use transpose::Transpose;
 
-use crate::{Arg, Element, Gpu, GpuError, Kernel, Program};
-
-/// A floating-point type of the kernels.
-pub trait Real: Element + Arg + Word + PartialOrd + Default {
-    /// Its name in the kernels' names.
-    #[doc(hidden)]
-    const NAME: &'static str;
-    /// From a double, rounded.
-    fn from_f64(value: f64) -> Self;
-    /// To a double, exactly.
-    fn to_f64(self) -> f64;
-}
-
-impl Real for f64 {
-    const NAME: &'static str = "f64";
-    fn from_f64(value: f64) -> Self {
-        value
-    }
-    fn to_f64(self) -> f64 {
-        self
-    }
-}
-
-impl Real for f32 {
-    const NAME: &'static str = "f32";
-    #[allow(clippy::cast_possible_truncation)]
-    fn from_f64(value: f64) -> Self {
-        value as f32
-    }
-    fn to_f64(self) -> f64 {
-        f64::from(self)
-    }
-}
+use crate::{Gpu, GpuError, Kernel, Program};
 
 /// Kernels of one program, by name.
 pub(crate) fn kernels<const N: usize>(

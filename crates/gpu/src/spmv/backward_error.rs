@@ -125,12 +125,6 @@ impl Residuals {
         })
     }
 
-    /// Device memory, in bytes, the pattern apart.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.rows.bytes()
-    }
-
     /// Enqueues `r = b − A x` for each column, and its backward errors; `values` are those of A, one for each entry of the half.
     ///
     /// # Errors

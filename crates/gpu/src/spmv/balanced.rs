@@ -31,10 +31,10 @@ impl<T: Real> CsrMerge<T> {
         let starts = stream.to_device(gpu, &matrix.short_starts())?;
         let cuts = gpu.alloc(tiles as usize + 1)?;
         let cut_count = tiles + 1;
-        let [cut] = kernels(gpu, &PROGRAM, ["merge_cuts"])?;
+        let [cut] = kernels(gpu, &PROGRAM, ["csr_merge_cuts"])?;
         let args: [&dyn Arg; 4] = [&rows, &cut_count, &starts.ptr(), &cuts.ptr()];
         let launch = Launch::new(cut_count.div_ceil(THREADS), THREADS);
-        // SAFETY: the arguments of merge_cuts; starts has rows + 1 elements, cuts cut_count.
+        // SAFETY: the arguments of csr_merge_cuts; starts has rows + 1 elements, cuts cut_count.
         unsafe { cut.launch(stream, launch, &args)? };
         Ok(Self {
             rows,
@@ -111,7 +111,7 @@ impl<T: Real> Coo<T> {
             }
         }
         let tiles = blocks("sparse product", rows.len() as u64, TILE)?;
-        let names = ["coo", "coo_carries", "scale"].map(|n| format!("{n}_{}", T::NAME));
+        let names = ["coo", "coo_carries", "coo_scale"].map(|n| format!("{n}_{}", T::NAME));
         Ok(Self {
             matrix_rows: matrix.rows().into(),
             rows: stream.to_device(gpu, &rows)?,
@@ -130,7 +130,7 @@ impl<T: Real> Coo<T> {
     pub fn launch(&self, stream: &Stream, p: Product<T>) -> Result<(), GpuError> {
         let grid = blocks("rows", self.matrix_rows, THREADS.into())?;
         let args: [&dyn Arg; 4] = [&self.matrix_rows, &p.beta, &p.z, &p.y];
-        // SAFETY: the arguments of scale_*; y and z have that many elements.
+        // SAFETY: the arguments of coo_scale_*; y and z have that many elements.
         unsafe { self.kernels[2].launch(stream, Launch::new(grid, THREADS), &args)? };
         self.add(stream, p)
     }

@@ -48,13 +48,6 @@ impl Numbers {
             Self::Long(numbers) => (numbers.ptr().address(), true),
         }
     }
-
-    fn bytes(&self) -> u64 {
-        match self {
-            Self::Short(numbers) => 2 * numbers.len() as u64,
-            Self::Long(numbers) => 4 * numbers.len() as u64,
-        }
-    }
 }
 
 impl Elsewhere {
@@ -109,11 +102,6 @@ impl Elsewhere {
             numbers,
             most_entries,
         })
-    }
-
-    /// Device memory, in bytes.
-    pub fn bytes(&self) -> u64 {
-        4 * (self.starts.len() + self.lines.len()) as u64 + self.numbers.bytes()
     }
 }
 

@@ -88,12 +88,6 @@ impl HalfPattern {
             _ => 5,
         }
     }
-
-    /// Device memory, in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        4 * (self.starts.len() + self.indices.len()) as u64
-    }
 }
 
 /// Starts on the device, and the longest line; where they do not ascend that is more than all entries. The threads that bring them
@@ -190,10 +184,5 @@ impl Rows {
             n: self.pattern.n,
             wide: wide.into(),
         })
-    }
-
-    /// Device memory, in bytes, the pattern apart.
-    pub fn bytes(&self) -> u64 {
-        self.elsewhere.bytes()
     }
 }

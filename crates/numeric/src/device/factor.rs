@@ -3,25 +3,23 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use tamarack_gpu::dense::{Entries, EntryFront, EntryFronts, EntryMap, Placed, Real};
+use tamarack_gpu::dense::{Entries, Real};
 use tamarack_gpu::spmv::HalfPattern;
-use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Graph, Stream};
+use tamarack_gpu::{DeviceBuffer, DeviceView, Gpu, GpuError, Graph, Stream};
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
 use tamarack_symbolic::SymbolicFactor;
 
+use super::contents::split;
+use super::entries::entries_of;
 use super::launch::{Lanes, Stage};
 use super::plan::DevicePlan;
 use super::purpose::Purpose;
-use super::room::Room;
 use super::work::StageWork;
 use crate::error::FactorError;
 use crate::factor::{FactorOptions, other_pattern};
 use crate::not_spd::NotPositiveDefinite;
 use crate::shift::Shifts;
 use crate::value::Value;
-
-/// Numbers of the factor that come to the host at a time.
-const CHUNK: u64 = 1 << 23;
 
 /// A number type that can be factorized on a device: `f64` or `f32`.
 pub trait DeviceValue: Value + Real {}
@@ -32,15 +30,16 @@ impl DeviceValue for f32 {}
 /// The Cholesky factor `L` of `P A Pᵀ` on a device, with all that is needed to make it anew from other
 /// values: a refactorization allocates nothing and is one launch of a recorded graph.
 pub struct DeviceFactor<T> {
-    plan: Arc<DevicePlan>,
-    gpu: Gpu,
+    pub(super) plan: Arc<DevicePlan>,
+    pub(super) gpu: Gpu,
     pattern: Arc<Pattern>,
     options: FactorOptions,
     // The graph goes before what it uses.
     graph: Graph,
     stages: Vec<Stage<T>>,
-    lanes: Lanes,
-    arena: DeviceBuffer<T>,
+    pub(super) lanes: Lanes,
+    /// Panels, and behind them room of update matrices: see `contents`.
+    pub(super) arena: DeviceBuffer<T>,
     entries: Entries<T>,
     /// The values of A in the order of the pattern, from the first time on that they come in this precision.
     values: Option<DeviceBuffer<T>>,
@@ -85,14 +84,14 @@ impl<T: DeviceValue> DeviceFactor<T> {
         let ((stages, entries), same) = rayon::join(lists, || same_pattern(symbolic, pattern));
         same?;
         let (mut stages, entries) = (stages?, entries?);
-        let graph = lanes.main().capture(|| {
+        let graph = lanes.main().capture(|| -> Result<(), GpuError> {
             lanes.main().fill_bytes(&mut first_bad, 0xFF)?;
             stages
                 .iter_mut()
                 .try_for_each(|stage| stage.launch(&lanes, &entries, &mut arena, &mut first_bad))
-        });
+        })?;
         Ok(Self {
-            graph: graph.map_err(|e: GpuError| e)?,
+            graph,
             gpu: gpu.clone(),
             pattern: pattern.clone(),
             options: *options,
@@ -153,9 +152,14 @@ impl<T: DeviceValue> DeviceFactor<T> {
     /// that is not positive definite gives [`FactorError::Pivot`], as its entries are not here to be looked at. Then the
     /// factor is stale. It is never shifted.
     pub fn refactorize_device(&mut self, values: DeviceView<'_, T>) -> Result<(), FactorError> {
+        let (got, have) = (values.len(), self.entries.pattern().entries());
+        if got != have {
+            let (what, got, have) = ("values of a matrix", got as u64, have as u64);
+            return Err(GpuError::Shape { what, got, have }.into());
+        }
+        self.outdate();
         let own = kept_values(&mut self.values, &self.gpu, self.entries.pattern())?;
         self.lanes.main().copy(values, own)?;
-        self.outdate();
         let bad = self.run_own()?;
         self.settle(bad)
             .map_or(Ok(()), |bad| Err(self.refusal(bad)))
@@ -331,62 +335,6 @@ impl<T: DeviceValue> DeviceFactor<T> {
         self.lanes.main()
     }
 
-    /// Panels, and what update matrices left: places as the plan says.
-    pub fn arena(&self) -> DeviceView<'_, T> {
-        self.arena.view()
-    }
-
-    /// The arena behind the panels: room of update matrices, which each factorization writes and nobody reads after it.
-    ///
-    /// # Errors
-    /// None.
-    pub fn spare(&self) -> Result<DeviceView<'_, T>, GpuError> {
-        let panels = self.plan.staged().factor_len() as usize;
-        self.arena.view().slice(panels..)
-    }
-
-    /// The same, to be written on the stream that all work is enqueued on.
-    ///
-    /// # Errors
-    /// None.
-    pub fn stream_and_spare(&mut self) -> Result<(&Stream, DeviceViewMut<'_, T>), GpuError> {
-        let (_, spare) = split(&mut self.arena, &self.plan)?;
-        Ok((self.lanes.main(), spare))
-    }
-
-    /// The same as memory for others between factorizations, `kept` bytes at its beginning apart.
-    pub fn room(&self, kept: usize) -> Room {
-        let panels = self.plan.staged().factor_len() as usize;
-        Room::new(&self.gpu, &self.arena, panels * size_of::<T>() + kept)
-    }
-
-    /// Natural logarithm of the determinant of what was factorized; meaningless while the factor is stale. Reads
-    /// all panels.
-    ///
-    /// # Errors
-    /// A failing device.
-    pub fn log_determinant(&self) -> Result<f64, GpuError> {
-        let (staged, symbolic) = (self.plan.staged(), self.plan.symbolic());
-        let mut of = vec![0.0; symbolic.supernodes()];
-        let (mut host, mut from): (Vec<T>, u64) = (Vec::new(), 0);
-        // Panels stand one behind the other in the order of the stages.
-        for &s in (0..staged.stages()).flat_map(|k| staged.stage(k)) {
-            let (front, shape) = (self.plan.front(s as usize)?, self.plan.shape(s as usize)?);
-            if front.panel + shape.panel_len > from + host.len() as u64 {
-                from = front.panel;
-                let end = (from + shape.panel_len)
-                    .max(from + CHUNK)
-                    .min(staged.factor_len());
-                let part = self.arena.view().slice(from as usize..end as usize)?;
-                host = self.stream().to_host(part)?;
-            }
-            let panel = Placed::packed(front.panel - from, shape.panel_height);
-            let diagonal = (0..front.pivots).map(|j| host[panel.index(j, j) as usize]);
-            of[s as usize] = diagonal.map(|d| Scalar::to_f64(d).ln()).sum::<f64>();
-        }
-        Ok(2.0 * of.iter().sum::<f64>())
-    }
-
     /// Kernels, fills and joins of a refactorization.
     pub fn launches(&self) -> usize {
         self.graph.nodes()
@@ -403,16 +351,6 @@ impl<T: DeviceValue> DeviceFactor<T> {
     }
 }
 
-/// Panels, and what is behind them.
-fn split<'a, T: DeviceValue>(
-    arena: &'a mut DeviceBuffer<T>,
-    plan: &DevicePlan,
-) -> Result<(DeviceViewMut<'a, T>, DeviceViewMut<'a, T>), GpuError> {
-    arena
-        .view_mut()
-        .split_at(plan.staged().factor_len() as usize)
-}
-
 /// Memory for the values of a pattern, taken the first time.
 fn kept_values<'a, T: DeviceValue>(
     values: &'a mut Option<DeviceBuffer<T>>,
@@ -423,44 +361,6 @@ fn kept_values<'a, T: DeviceValue>(
         Some(values) => Ok(values),
         None => Ok(values.insert(gpu.alloc(pattern.entries())?)),
     }
-}
-
-/// The way of the entries of matrices of a pattern into the panels of a plan.
-fn entries_of<T: DeviceValue>(
-    plan: &DevicePlan,
-    gpu: &Gpu,
-    pattern: &Pattern,
-) -> Result<Entries<T>, GpuError> {
-    let (symbolic, stream) = (plan.symbolic(), gpu.stream()?);
-    let mut rows = 0;
-    let fronts = (0..symbolic.supernodes()).map(|s| {
-        // n is below 2^32
-        let updates = symbolic.nupd(s) as u32;
-        let first = rows;
-        rows += u64::from(updates);
-        EntryFront {
-            column: symbolic.columns(s).start as u32,
-            pivots: symbolic.npiv(s) as u32,
-            updates,
-            rows: first,
-            panel: plan.staged().panel_start(s),
-        }
-    });
-    let (starts, all_rows) = (pattern.col_ptr(), symbolic.all_rows());
-    let n = symbolic.n() as u32; // below 2^32
-    let (half, fronts) = rayon::join(
-        || HalfPattern::new(gpu, starts, pattern.row_idx()),
-        || EntryFronts::new(n, all_rows.len() as u64, fronts),
-    );
-    let map = EntryMap {
-        pattern: &half?,
-        starts,
-        position: symbolic.permutation().elim_of_user(),
-        order: symbolic.permutation().user_of_elim(),
-        rows: all_rows,
-        early: plan.filled_at(0).map_or(0, |panels| panels.end),
-    };
-    Entries::new(gpu, &stream, &map, &fronts?)
 }
 
 /// An error for another pattern than the one that was analyzed.

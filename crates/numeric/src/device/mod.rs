@@ -8,7 +8,9 @@
 //! Children are added in the order of the tree and every entry is accumulated by one thread in a fixed order, so
 //! that bits repeat from run to run.
 
+mod contents;
 mod cost;
+mod entries;
 mod factor;
 mod launch;
 mod plan;

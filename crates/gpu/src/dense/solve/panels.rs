@@ -1,4 +1,4 @@
-//! Substitution with the panels of fronts of any size; kernels in `dense/solve_large.cu`.
+//! Substitution with the panels of fronts of any size; kernels in `dense/solve_panels.cu`.
 //!
 //! Tiles of all fronts of a list are tasks of one launch that wait for each other on the device; diagonal tiles are solved by the
 //! inverses that [`Fronts`](super::super::Fronts) left above their diagonals. Backward, the update rows of a front are cut into pieces, whose sums
@@ -16,7 +16,7 @@ use crate::{
     Arg, DeviceBuffer, DevicePtr, DeviceView, Gpu, GpuError, Kernel, Launch, Program, Stream,
 };
 
-const PROGRAM: Program = Program::at("dense/solve_large.cu");
+const PROGRAM: Program = Program::at("dense/solve_panels.cu");
 const THREADS: u32 = 256;
 /// Rows of a task; pivots of a backward one.
 const TILE: u32 = 64;
@@ -82,7 +82,7 @@ impl<T: Real> PanelSolves<T> {
             backward_tasks(&lists.fronts)?,
         ];
         let module = gpu.load(&PROGRAM)?;
-        let kernel = |way: &str| module.kernel(&format!("dense_solve_{way}_{}", T::NAME));
+        let kernel = |way: &str| module.kernel(&format!("dense_solve_panels_{way}_{}", T::NAME));
         let [forward, backward] = &tasks;
         let (forward, backward, fronts, index) = stream.lists(
             gpu,

@@ -110,22 +110,10 @@ impl SolveSpace {
         self.mail_rows
     }
 
-    /// Right-hand sides that there is room for.
-    #[must_use]
-    pub fn most_rhs(&self) -> u32 {
-        self.most_rhs
-    }
-
     /// Right-hand sides of the launches that follow: those that were taken last, at first as many as there is room for.
     #[must_use]
     pub fn rhs(&self) -> u32 {
         self.rhs
-    }
-
-    /// Device memory, in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        8 * (self.x.len() + self.update.len() + 2 * self.mail.len()) as u64
     }
 
     /// Enqueues: `rhs` right-hand sides, the columns of `from`, `ld` elements apart in user order, become those of the launches

@@ -75,54 +75,59 @@ fn sums_of_children<T: Real>() {
     let values = random.exact::<T>(end);
     let (mut want, mut owned) = (values.clone(), vec![false; values.len()]);
     for parent in &parents {
-        let Front {
-            pivots,
-            updates,
-            panel,
-            update,
-            fresh,
-            ..
-        } = parent.front;
-        let shape = FrontShape::of::<T>(pivots, updates).unwrap();
-        let place = |i: u32, j: u32| {
-            let row = if i < pivots {
-                i
-            } else {
-                i - pivots + shape.first_update
-            };
-            let place = if j < pivots {
-                Placed::packed(panel, shape.panel_height).index(row, j)
-            } else {
-                Placed::packed(update, shape.update_height).index(i - pivots, j - pivots)
-            };
-            place as usize
-        };
-        let written = if fresh { pivots } else { pivots + updates };
-        for j in 0..written {
-            for i in j..pivots + updates {
-                owned[place(i, j)] = true;
-                if j >= pivots {
-                    want[place(i, j)] = 0.0; // a panel is added to
-                }
-            }
-        }
-        for child in parent.children {
-            let order = child.relative.len() as u32;
-            let height = FrontShape::of::<T>(0, order).unwrap().update_height;
-            for (j, &pj) in (0..).zip(child.relative).filter(|&(_, &pj)| pj < written) {
-                for (i, &pi) in (0..).zip(child.relative).skip(j as usize) {
-                    let from = Placed::packed(child.update, height).index(i, j) as usize;
-                    let sum = want[place(pi, pj)] + values[from];
-                    want[place(pi, pj)] = T::from_f64(sum).to_f64();
-                }
-            }
-        }
+        sum_up::<T>(parent, &values, &mut want, &mut owned);
     }
     let mut device = upload::<T>(gpu, &stream, &values);
     let assembly = Assembly::new(gpu, &stream, &parents).unwrap();
     assembly.launch(&stream, &mut device).unwrap();
     let got = download(&stream, &device);
     compare("assembly", &got, &want, |i| owned[i], 0.0);
+}
+
+/// The sums of a parent on the host, and which places it owns.
+fn sum_up<T: Real>(parent: &Parent<'_>, values: &[f64], want: &mut [f64], owned: &mut [bool]) {
+    let Front {
+        pivots,
+        updates,
+        panel,
+        update,
+        fresh,
+        ..
+    } = parent.front;
+    let shape = FrontShape::of::<T>(pivots, updates).unwrap();
+    let place = |i: u32, j: u32| {
+        let row = if i < pivots {
+            i
+        } else {
+            i - pivots + shape.first_update
+        };
+        let place = if j < pivots {
+            Placed::packed(panel, shape.panel_height).index(row, j)
+        } else {
+            Placed::packed(update, shape.update_height).index(i - pivots, j - pivots)
+        };
+        place as usize
+    };
+    let written = if fresh { pivots } else { pivots + updates };
+    for j in 0..written {
+        for i in j..pivots + updates {
+            owned[place(i, j)] = true;
+            if j >= pivots {
+                want[place(i, j)] = 0.0; // a panel is added to
+            }
+        }
+    }
+    for child in parent.children {
+        let order = child.relative.len() as u32;
+        let height = FrontShape::of::<T>(0, order).unwrap().update_height;
+        for (j, &pj) in (0..).zip(child.relative).filter(|&(_, &pj)| pj < written) {
+            for (i, &pi) in (0..).zip(child.relative).skip(j as usize) {
+                let from = Placed::packed(child.update, height).index(i, j) as usize;
+                let sum = want[place(pi, pj)] + values[from];
+                want[place(pi, pj)] = T::from_f64(sum).to_f64();
+            }
+        }
+    }
 }
 
 #[test]

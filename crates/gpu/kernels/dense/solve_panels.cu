@@ -2,93 +2,22 @@
 //
 // Shapes: front: a panel, with the inverses V = L^-T of its diagonal tiles above the diagonal, and their diagonals apart; of
 //         larger tiles the TILE x TILE blocks on the diagonal are used; x: n entries in elimination order, updates: the
-// fronts' vectors of updates, both interleaved
-//         (solve.cuh). Forward: v = [x at the pivots; 0] + the children's updates, y = L11^-1 v1 to x, v2 - L21 y to the
-//         front's updates. Backward: x1 <- L11^-T (x1 - L21^T x2), x2 = x at the rows.
+//         fronts' vectors of updates, both interleaved (solve.cuh). Forward: v = [x at the pivots; 0] + the children's
+//         updates, y = L11^-1 v1 to x, v2 - L21 y to the front's updates. Backward: x1 <- L11^-T (x1 - L21^T x2), x2 = x at
+//         the rows.
 // Grid:   one block for each task and group of right-hand sides. Forward: a task is TILE rows of a front. Backward: TILE
 //         pivots, all rows below, or a piece of the update rows for TILE pivots. Blocks draw tickets; lists are such that a
 //         task stands behind those it waits for.
 // Shared: 64 rows, and eight warps' partial sums.
-// Mail:   solved tiles are handed on as letters, in which every half of a number carries the launch's number: who waits looks
-//         at the numbers themselves, and no fence stands between. Tickets and the launch's number look after
-//         themselves: nothing is cleared between launches.
+// Mail:   solved tiles are handed on as letters (solve_tasks.cuh).
 // Order:  fixed: a warp sums the same eight of every 64 columns (forward) or rows (backward), in the order of the tiles; then
 //         the warps are summed. Bits repeat, and do not depend on the number of right-hand sides.
-// Ref:    the inverses make the solve of a diagonal tile a product. Letters: the protocol LL of NCCL.
+// Ref:    the inverses make the solve of a diagonal tile a product.
 #include "dense/copy.cuh"
-#include "dense/solve.cuh"
+#include "dense/solve_tasks.cuh"
 
 #define TILE 64u
 #define WARPS 8u
-
-struct SolveTask {
-    u32 front;
-    u16 tile, chunk;
-};
-
-struct Tasks {
-    Vectors vectors;
-    const SolveFront *fronts;
-    const u32 *index;
-    const SolveTask *tasks;
-    uint4 *mail;
-    u64 mail_rows;    // for each right-hand side
-    u32 *state;       // ticket, blocks that are done, launches
-};
-
-// A task of a group of right-hand sides.
-template <class T> struct Drawn {
-    SolveFront f;
-    Group x;
-    SolveTask task;
-    uint4 *mail;
-    u32 flag; // the launch's number
-
-    // This block's task. Tickets begin again after the last.
-    __device__ static Drawn draw(const Tasks &s) {
-        __shared__ u32 drawn[2];
-        if (threadIdx.x == 0) {
-            drawn[0] = atomicInc(s.state, gridDim.x - 1);
-            drawn[1] = *(volatile u32 *)(s.state + 2) + 1;
-        }
-        __syncthreads();
-        const u32 groups = s.vectors.groups, group = drawn[0] % groups;
-        const SolveTask task = s.tasks[drawn[0] / groups];
-        const SolveFront f = s.fronts[task.front];
-        return {f, group_of(s.vectors, group), task, s.mail + RHS * (s.mail_rows * group), drawn[1]};
-    }
-    // The last block gives the next launch another number.
-    __device__ static void done(const Tasks &s, u32 flag) {
-        if (threadIdx.x == 0 && atomicInc(s.state + 1, gridDim.x - 1) == gridDim.x - 1) *(volatile u32 *)(s.state + 2) = flag;
-    }
-    __device__ uint4 *letter(u32 row, u32 r) const { return mail + (f.mail + row) * x.width + r; }
-};
-
-__device__ __forceinline__ uint4 peek(const uint4 *p) {
-    uint4 v;
-    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p) : "memory");
-    return v;
-}
-
-__device__ __forceinline__ void post(uint4 *p, f64 value, u32 flag) {
-    asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(p), "r"(__double2loint(value)), "r"(flag), "r"(__double2hiint(value)) : "memory");
-}
-
-// The numbers in two letters that were first seen as `seen`, 0 for those that are not wanted: waits until they have come. Who is in
-// no hurry looks less often.
-__device__ __forceinline__ void receive(const uint4 *p, const uint4 *q, uint4 (&seen)[2], u32 flag, const bool (&wanted)[2], bool hurry, f64 (&b)[2]) {
-    for (;;) {
-        const bool p_here = !wanted[0] || (seen[0].y == flag && seen[0].w == flag);
-        const bool q_here = !wanted[1] || (seen[1].y == flag && seen[1].w == flag);
-        if (p_here && q_here) break;
-        if (!hurry) __nanosleep(100);
-        if (!p_here) seen[0] = peek(p);
-        if (!q_here) seen[1] = peek(q);
-    }
-#pragma unroll
-    for (u32 h = 0; h < 2; h++) b[h] = wanted[h] ? __hiloint2double(seen[h].z, seen[h].x) : 0;
-    __syncwarp();
-}
 
 // 64 rows x 64 columns of a panel as a warp holds its eighth: columns 8 warp .. (forward) or rows 8 warp .. (backward).
 template <class T> struct Slab {
@@ -427,8 +356,8 @@ template <class T> __device__ __forceinline__ void backward(const Tasks &s, cons
     Drawn<T>::done(s, d.flag);
 }
 
-#define LARGE(T)                                                                                                                       \
-    extern "C" __global__ void __launch_bounds__(WARPS * 32, 2) dense_solve_forward_##T(const Tasks s, const T *arena) { forward(s, arena); } \
-    extern "C" __global__ void __launch_bounds__(WARPS * 32, 2) dense_solve_backward_##T(const Tasks s, const T *arena) { backward(s, arena); }
-LARGE(f64)
-LARGE(f32)
+#define PANELS(T)                                                                                                                      \
+    extern "C" __global__ void __launch_bounds__(WARPS * 32, 2) dense_solve_panels_forward_##T(const Tasks s, const T *arena) { forward(s, arena); } \
+    extern "C" __global__ void __launch_bounds__(WARPS * 32, 2) dense_solve_panels_backward_##T(const Tasks s, const T *arena) { backward(s, arena); }
+PANELS(f64)
+PANELS(f32)

@@ -1,27 +1,26 @@
-//! Small fronts in one go, alone and in sequences.
+//! Sequences of small fronts with children of all kinds, carried out on the host as they are made.
 
 use std::marker::PhantomData;
 
-use super::super::{
-    BadPivot, Child, FirstBadPivot, Front, FrontShape, FusedFront, FusedFronts, Placed, Real,
-    SmallFronts,
+use super::super::super::{
+    BadPivot, Child, Front, FrontShape, FusedFront, FusedFronts, Placed, Real, SmallFronts,
 };
-use super::{Random, compare, download, epsilon, upload};
+use super::super::{Random, compare, download, epsilon, upload};
 use crate::testing;
 
 /// A front on its way: children are places and rows.
-struct Node {
-    front: Front,
-    children: Vec<(u64, Vec<u32>)>,
+pub(super) struct Node {
+    pub front: Front,
+    pub children: Vec<(u64, Vec<u32>)>,
 }
 
 /// Sequences of fronts in an arena. What the device must write or must not read is poisoned.
-struct Problem<T> {
-    nodes: Vec<Node>,
-    lengths: Vec<u32>,
-    arena: Vec<f64>,
+pub(super) struct Problem<T> {
+    pub nodes: Vec<Node>,
+    pub lengths: Vec<u32>,
+    pub arena: Vec<f64>,
     /// What the host makes of the arena, and which of its entries are written.
-    want: Vec<f64>,
+    pub want: Vec<f64>,
     owned: Vec<bool>,
     random: Random,
     of: PhantomData<T>,
@@ -45,7 +44,7 @@ fn choose(random: &mut Random, rows: u32, count: u32) -> Vec<u32> {
 }
 
 impl<T: Real> Problem<T> {
-    fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self {
             nodes: Vec::new(),
             lengths: Vec::new(),
@@ -82,7 +81,7 @@ impl<T: Real> Problem<T> {
     }
 
     /// Where entry (i, j) of a front stands.
-    fn place(front: &Front, i: u32, j: u32) -> usize {
+    pub fn place(front: &Front, i: u32, j: u32) -> usize {
         let shape = FrontShape::of::<T>(front.pivots, front.updates).unwrap();
         let place = if j >= front.pivots {
             let update = Placed::packed(front.update, shape.update_height);
@@ -100,7 +99,7 @@ impl<T: Real> Problem<T> {
 
     /// Adds a front to the last sequence, with about a third of the entries that it may have and heavy pivots, and
     /// carries it out on the host.
-    fn push(&mut self, pivots: u32, updates: u32, children: Vec<(u64, Vec<u32>)>) {
+    pub fn push(&mut self, pivots: u32, updates: u32, children: Vec<(u64, Vec<u32>)>) {
         let shape = FrontShape::of::<T>(pivots, updates).unwrap();
         let panel = self.room(shape.panel_len);
         let front = Front {
@@ -160,7 +159,7 @@ impl<T: Real> Problem<T> {
     }
 
     /// A sequence of its own for a front with children from outside, of these orders.
-    fn alone(&mut self, pivots: u32, updates: u32, orders: &[u32]) {
+    pub fn alone(&mut self, pivots: u32, updates: u32, orders: &[u32]) {
         let mut children = Vec::new();
         for &order in orders {
             let relative = choose(&mut self.random, pivots + updates, order);
@@ -172,7 +171,7 @@ impl<T: Real> Problem<T> {
 
     /// A sequence of `count` fronts of orders up to `most`: each takes some of those before it for children, and
     /// some from outside.
-    fn subtree(&mut self, count: usize, most: u32) {
+    pub fn subtree(&mut self, count: usize, most: u32) {
         let first = self.nodes.len();
         let mut orphans: Vec<usize> = Vec::new();
         for n in 0..count {
@@ -207,7 +206,7 @@ impl<T: Real> Problem<T> {
     }
 
     /// Runs all sequences `times` times, which must give the same bits; returns what is in the arena, and of pivots.
-    fn run(&self, times: usize) -> Option<(Vec<f64>, Vec<BadPivot>)> {
+    pub fn run(&self, times: usize) -> Option<(Vec<f64>, Vec<BadPivot>)> {
         let gpu = testing::gpu()?;
         let stream = gpu.stream().unwrap();
         let children: Vec<Vec<Child<'_>>> = self
@@ -248,7 +247,7 @@ impl<T: Real> Problem<T> {
         result
     }
 
-    fn check(&self, what: &str, times: usize) {
+    pub fn check(&self, what: &str, times: usize) {
         let Some((got, bad)) = self.run(times) else {
             return;
         };
@@ -264,186 +263,4 @@ impl<T: Real> Problem<T> {
         let tolerance = 500.0 * epsilon::<T>() * largest;
         compare(what, &got, &want, |i| self.owned[i], tolerance);
     }
-}
-
-fn single_fronts<T: Real>() {
-    let mut problem = Problem::<T>::new(7);
-    problem.alone(0, 0, &[]);
-    for pivots in [0, 1, 2, 7, 8, 9, 16, 17, 31, 33, 61, 90, 120] {
-        for updates in [0, 1, 3, 7, 8, 15, 16, 23, 31, 33, 60, 65, 96, 128] {
-            if SmallFronts::padded_order(pivots, updates) <= 128 {
-                let rows = pivots + updates;
-                let orders = [rows, 0, 1, rows / 2, rows.min(17)];
-                let count = (pivots + updates) as usize % 6;
-                problem.alone(pivots, updates, &orders[..count.min(5)]);
-            }
-        }
-    }
-    problem.check("single fronts", 2);
-}
-
-#[test]
-fn fronts_are_those_of_the_host() {
-    single_fronts::<f64>();
-    single_fronts::<f32>();
-}
-
-fn subtrees<T: Real>() {
-    for most in [16, 32, 64, 128] {
-        let mut problem = Problem::<T>::new(u64::from(most) + 1);
-        for n in 0..40 {
-            problem.subtree(n % 9, most);
-        }
-        problem.check(&format!("subtrees of orders up to {most}"), 2);
-    }
-}
-
-#[test]
-fn sequences_are_as_front_by_front() {
-    subtrees::<f64>();
-    subtrees::<f32>();
-}
-
-fn long_lists<T: Real>() {
-    let mut problem = Problem::<T>::new(3);
-    for (pivots, updates) in [(3, 10), (5, 20), (20, 41), (9, 110), (0, 30)] {
-        let orders: Vec<u32> = (0..1500).map(|c| c % 7).collect();
-        problem.alone(pivots, updates, &orders);
-    }
-    problem.check("long lists", 2);
-}
-
-#[test]
-fn children_may_be_many() {
-    long_lists::<f64>();
-    long_lists::<f32>();
-}
-
-#[test]
-fn a_hundred_runs_give_the_same_bits() {
-    let mut problem = Problem::<f64>::new(17);
-    for n in 0..60 {
-        problem.subtree(1 + n % 7, [16, 32, 48, 96][n % 4]);
-    }
-    problem.check("a hundred runs", 100);
-}
-
-/// `tiny`: a number below the normal ones.
-fn bad_pivots<T: Real>(tiny: f64) {
-    let Some(gpu) = testing::gpu() else { return };
-    let stream = gpu.stream().unwrap();
-    let sizes = [(11, 3), (20, 9), (9, 0), (61, 30), (40, 3), (15, 100)];
-    let tiny = T::from_f64(tiny).to_f64();
-    for (value, at) in [
-        (-2.0, 9),
-        (0.0, 8),
-        (f64::NAN, 3),
-        (f64::INFINITY, 7),
-        (tiny, 0),
-    ] {
-        let mut problem = Problem::<T>::new(2);
-        let (mut want, mut columns) = (Vec::new(), Vec::new());
-        for (n, (pivots, updates)) in sizes.into_iter().enumerate() {
-            problem.push(pivots, updates, Vec::new());
-            columns.push(1000 - 100 * n as u32);
-            if n == 2 {
-                continue; // not harmed by the others
-            }
-            want.push((n, at));
-            let front = problem.nodes[n].front;
-            for column in 0..pivots {
-                for row in column..pivots + updates {
-                    let bad = |i: u32| i == at || i == at + 1;
-                    let place = Problem::<T>::place(&front, row, column);
-                    if bad(row) && row == column {
-                        problem.arena[place] = value;
-                    } else if bad(row) || bad(column) {
-                        problem.arena[place] = 0.0; // a column of its own
-                    }
-                }
-            }
-        }
-        problem.lengths = vec![2, 1, 3];
-        let (got, said) = problem.run(2).unwrap();
-        let places: Vec<_> = said.iter().map(|b| (b.front, b.pivot)).collect();
-        assert_eq!(places, want, "{value}");
-        for bad in &said {
-            let same = bad.value == value || bad.value.is_nan() && value.is_nan();
-            assert!(same, "{said:?}");
-        }
-        let healthy = &problem.nodes[2].front;
-        for j in 0..9 {
-            let place = Problem::<T>::place(healthy, 8, j);
-            assert!((got[place] - problem.want[place]).abs() < 1e-3);
-        }
-
-        let fronts: Vec<_> = problem
-            .nodes
-            .iter()
-            .map(|node| FusedFront {
-                front: node.front,
-                children: &[],
-            })
-            .collect();
-        let mut list = FusedFronts::<T>::new(gpu, &stream, &fronts, &[6]).unwrap();
-        let mut arena = upload::<T>(gpu, &stream, &problem.arena);
-        list.launch(&stream, &mut arena).unwrap();
-        let mut first = stream.to_device(gpu, &[u64::MAX]).unwrap();
-        let least = FirstBadPivot::new(gpu, &stream, &columns).unwrap();
-        least.launch(&stream, &list, &mut first).unwrap();
-        assert_eq!(stream.to_host(&first).unwrap(), [500 + u64::from(at)]);
-    }
-}
-
-#[test]
-fn the_first_bad_pivot_of_each_front_is_reported() {
-    bad_pivots::<f64>(1e-310);
-    bad_pivots::<f32>(1e-39);
-}
-
-#[test]
-fn what_does_not_fit_is_an_error() {
-    let Some(gpu) = testing::gpu() else { return };
-    let stream = gpu.stream().unwrap();
-    let mut problem = Problem::<f64>::new(5);
-    problem.alone(4, 5, &[3]);
-    let node = &problem.nodes[0];
-    let (update, relative) = &node.children[0];
-    let child = Child {
-        update: *update,
-        relative,
-    };
-    let children = [child];
-    let good = FusedFront {
-        front: node.front,
-        children: &children,
-    };
-    let make = |front: FusedFront<'_>, lengths: &[u32]| {
-        FusedFronts::<f64>::new(gpu, &stream, &[front], lengths)
-    };
-    assert!(make(good, &[]).is_err());
-    assert!(make(good, &[2]).is_err());
-    assert!(make(good, &[0, 1, 0]).is_ok());
-    let with = |front: Front| FusedFront { front, ..good };
-    let large = with(Front {
-        updates: 200,
-        ..node.front
-    });
-    assert!(make(large, &[1]).is_err());
-    let crooked = with(Front {
-        panel: 1,
-        ..node.front
-    });
-    assert!(make(crooked, &[1]).is_err());
-    for relative in [&[0, 9][..], &[3, 3], &[2, 1]] {
-        let children = [Child { relative, ..child }];
-        let outside = FusedFront {
-            children: &children,
-            ..good
-        };
-        assert!(make(outside, &[1]).is_err());
-    }
-    let mut list = make(good, &[1]).unwrap();
-    let mut small = gpu.alloc::<f64>(10).unwrap();
-    assert!(list.launch(&stream, &mut small).is_err());
 }
