@@ -29,6 +29,7 @@ mod fortran;
 mod header;
 mod lines;
 mod matrix_market;
+mod nearest;
 mod npy;
 mod npz;
 mod number;
