@@ -11,42 +11,15 @@ use tamarack_numeric::{
     Cause, Control, FactorError, FactorOptions, NumericFactor, OnNotSpd, Team, Value,
 };
 use tamarack_sparse::{Duplicates, Permutation, Scalar, SymmetricCsc, Triplets, UserIdx};
-
-/// A small random generator (xorshift64*).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 33) as usize % n
-    }
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
+use tamarack_testkit::{Rng, pattern_of_edges, random_permutation, spd_with_pattern};
 
 /// Diagonally dominant with about `degree` entries a column.
-fn random_spd<T: Scalar>(n: usize, degree: usize, seed: u64) -> SymmetricCsc<T> {
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    let mut t = Triplets::new(n).unwrap();
-    let mut diagonal = vec![0.5; n];
-    for _ in 0..n * degree / 2 {
-        let (i, j, v) = (random.below(n), random.below(n), random.unit() - 0.5);
-        if i != j {
-            t.push(i as u32, j as u32, T::from_f64(v)).unwrap();
-            diagonal[i] += v.abs();
-            diagonal[j] += v.abs();
-        }
-    }
-    for (i, &d) in diagonal.iter().enumerate() {
-        t.push(i as u32, i as u32, T::from_f64(d)).unwrap();
-    }
-    t.into_symmetric(Duplicates::Sum).unwrap()
+fn random_spd(n: usize, degree: usize, seed: u64) -> SymmetricCsc<f64> {
+    let mut random = Rng::new(seed);
+    let edges: Vec<_> = (0..n * degree / 2)
+        .map(|_| (random.below(n), random.below(n)))
+        .collect();
+    spd_with_pattern(pattern_of_edges(n, &edges).shared(), seed)
 }
 
 fn factorize<T: Value>(
@@ -143,16 +116,11 @@ fn product_error(a: &SymmetricCsc<f64>, f: &NumericFactor<f64>) -> f64 {
 
 #[test]
 fn l_times_its_transpose_is_the_matrix() {
-    let mut random = Random(7);
     for round in 0..60 {
         let n = [1, 2, 3, 5, 17, 40, 97, 150][round % 8];
         let degree = [1, 3, 6, 20][round % 4];
-        let a = random_spd::<f64>(n, degree, round as u64);
-        let mut order: Vec<u32> = (0..n as u32).collect();
-        for i in (1..n).rev() {
-            order.swap(i, random.below(i + 1));
-        }
-        let order = Permutation::from_elimination_order(&order).unwrap();
+        let a = random_spd(n, degree, round as u64);
+        let order = random_permutation(n, round as u64);
         let (threads, block) = ([1, 2, 3][round % 3], [4, 16, 64][round / 3 % 3]);
         let error = defect(&a, &factorize(&a, &order, threads, block).unwrap());
         assert!(error < 1e-14, "n {n}, degree {degree}: {error:e}");
@@ -207,7 +175,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 
 #[test]
 fn every_column_can_fail_and_is_named() {
-    let good = random_spd::<f64>(60, 5, 3);
+    let good = random_spd(60, 5, 3);
     let order =
         Permutation::from_elimination_order(&(0..60u32).map(|i| (i * 7) % 60).collect::<Vec<_>>())
             .unwrap();
@@ -234,7 +202,7 @@ fn every_column_can_fail_and_is_named() {
 fn the_first_of_several_failures_is_reported() {
     let (a, order) = cube(12);
     for seed in 0..10 {
-        let mut random = Random(seed + 1);
+        let mut random = Rng::new(seed);
         let mut values = a.values().to_vec();
         let bad: Vec<usize> = (0..6).map(|_| random.below(a.n())).collect();
         for &j in &bad {

@@ -1,48 +1,16 @@
 //! Refactorization allocates nothing, on one thread and on several.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tamarack_numeric::{Control, FactorOptions, NumericFactor, Team};
 use tamarack_plan::{FactorPlan, Machine, PlanOptions};
-use tamarack_sparse::{Duplicates, Permutation, SymmetricCsc, Triplets};
+use tamarack_sparse::Permutation;
 use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
-
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use tamarack_testkit::{CountingAllocator, model};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// 5-point Laplacian on a square, columns numbered row by row.
-fn grid(m: u32) -> SymmetricCsc<f64> {
-    let mut t = Triplets::new((m * m) as usize).unwrap();
-    for i in 0..m * m {
-        t.push(i, i, 4.0).unwrap();
-        if i % m + 1 < m {
-            t.push(i + 1, i, -1.0).unwrap();
-        }
-        if i + m < m * m {
-            t.push(i + m, i, -1.0).unwrap();
-        }
-    }
-    t.into_symmetric(Duplicates::Sum).unwrap()
-}
+static HEAP: CountingAllocator = CountingAllocator::new();
 
 /// Odd-even order: a tree with many leaves, whatever that costs in fill.
 fn odd_even(n: u32) -> Permutation {
@@ -55,7 +23,7 @@ fn odd_even(n: u32) -> Permutation {
 
 #[test]
 fn refactorize_allocates_nothing() {
-    let a = grid(32);
+    let a = model("p2d5_32");
     let order = odd_even(1024);
     let symbolic = SymbolicFactor::analyze(a.pattern(), &order, &SymbolicOptions::default());
     let symbolic = Arc::new(symbolic.unwrap());
@@ -80,17 +48,14 @@ fn refactorize_allocates_nothing() {
             // The count is the whole process's, the test harness's own thread included: what belongs to a
             // refactorization comes every time.
             let made = (0..3).map(|_| {
-                let before = ALLOCATIONS.load(Ordering::Relaxed);
+                let before = HEAP.counts().allocations;
                 for _ in 0..100 {
                     f.refactorize(&a, &control).unwrap();
                 }
-                ALLOCATIONS.load(Ordering::Relaxed) - before
+                HEAP.counts().allocations - before
             });
             assert_eq!(made.min(), Some(0), "{threads} threads");
         }
     }
-    assert!(
-        ALLOCATIONS.load(Ordering::Relaxed) > 0,
-        "the counter counts"
-    );
+    assert!(HEAP.counts().allocations > 0, "the counter counts");
 }

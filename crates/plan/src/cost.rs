@@ -3,7 +3,7 @@
 use tamarack_symbolic::front_flops;
 
 use crate::machine::{FrontRates, Machine};
-use crate::plan::Precision;
+use crate::options::Precision;
 
 /// Numbers moved to assemble a front's update matrix and to add it to the parent: written, read
 /// and written again there, and read once as the source. Times the size of a number, in bytes.

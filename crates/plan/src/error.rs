@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::plan::Precision;
+use crate::options::Precision;
 use crate::report::Bytes;
 
 /// Why there is no plan.

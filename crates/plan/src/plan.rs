@@ -3,11 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use tamarack_dense::{
-    BlockColumns, Isa, PanelLayout, Strips, is_small, packed_len as packed_of,
-    workspace_bytes as workspace_of,
-};
+use tamarack_dense::{BlockColumns, PanelLayout, Strips};
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::cost::front_secs;
@@ -15,46 +11,9 @@ use crate::cut::{cut, list_schedule};
 use crate::error::PlanError;
 use crate::machine::Machine;
 use crate::memory::MemoryUse;
+use crate::options::{PlanOptions, Precision};
 use crate::places::{Places, Tree};
-
-/// Precision of the factor.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Precision {
-    /// 8 bytes a number.
-    #[default]
-    F64,
-    /// 4 bytes a number.
-    F32,
-}
-
-impl Precision {
-    /// Bytes of a number.
-    pub fn bytes(self) -> usize {
-        match self {
-            Self::F64 => 8,
-            Self::F32 => 4,
-        }
-    }
-}
-
-/// What a plan may choose from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PlanOptions {
-    /// Precision of the factor.
-    pub precision: Precision,
-    /// Columns of a block column of panels and update matrices.
-    pub block: usize,
-}
-
-impl Default for PlanOptions {
-    fn default() -> Self {
-        Self {
-            precision: Precision::F64,
-            block: 64,
-        }
-    }
-}
+use crate::sizes::{bytes, largest_orders, packed_len, panel_room, plan_bytes, workspace_bytes};
 
 /// A subtree of the assembly tree that one thread walks alone, in postorder.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -359,61 +318,4 @@ fn subtree_sums(symbolic: &SymbolicFactor, secs: &[f64]) -> (Vec<f64>, Vec<u32>)
         }
     }
     (sums, first)
-}
-
-/// Order of the largest front, and of the largest that is eliminated in one piece.
-fn largest_orders(symbolic: &SymbolicFactor) -> [usize; 2] {
-    let mut largest = [0; 2];
-    for s in 0..symbolic.supernodes() {
-        let (npiv, nupd) = (symbolic.npiv(s), symbolic.nupd(s));
-        largest[0] = largest[0].max(npiv + nupd);
-        if is_small(npiv, nupd) {
-            largest[1] = largest[1].max(npiv + nupd);
-        }
-    }
-    largest
-}
-
-/// Numbers of the largest panel in block columns that is going to be in strips.
-fn panel_room(symbolic: &SymbolicFactor, block: usize) -> usize {
-    let room = |s| match (symbolic.npiv(s), symbolic.nupd(s)) {
-        (npiv, nupd) if Strips::are_for(npiv, nupd) => BlockColumns::panel(npiv, nupd, block).len(),
-        _ => 0,
-    };
-    (0..symbolic.supernodes()).map(room).max().unwrap_or(0)
-}
-
-fn bytes(numbers: u64, value_bytes: usize) -> Result<u64, PlanError> {
-    numbers
-        .checked_mul(value_bytes as u64)
-        .ok_or(PlanError::TooLarge)
-}
-
-/// Packing buffers of the kernels, and the run list of extend-add, for every thread.
-fn workspace_bytes(options: &PlanOptions, orders: [usize; 2], threads: usize) -> u64 {
-    let [largest_front, largest_small] = orders;
-    let kernel = match options.precision {
-        Precision::F64 => workspace_of::<f64>(options.block, largest_small),
-        Precision::F32 => workspace_of::<f32>(options.block, largest_small),
-    };
-    // A run is three `u32`.
-    ((kernel + 12 * largest_front) * threads) as u64
-}
-
-/// Numbers for the packed rows of a front, a multiple of a cache line: none if it is small or has no
-/// pivots.
-fn packed_len(options: &PlanOptions, npiv: usize, nupd: usize) -> u64 {
-    if npiv == 0 || is_small(npiv, nupd) {
-        return 0;
-    }
-    let (block, isa) = (options.block, Isa::detect());
-    let len = match options.precision {
-        Precision::F64 => packed_of::<f64>(npiv, nupd, block, isa),
-        Precision::F32 => packed_of::<f32>(npiv, nupd, block, isa),
-    };
-    len.next_multiple_of(16) as u64
-}
-
-fn plan_bytes(supernodes: usize) -> u64 {
-    (supernodes * (size_of::<u64>() + size_of::<UpdatePlace>())) as u64
 }

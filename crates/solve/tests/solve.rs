@@ -1,35 +1,21 @@
-//! Answers against dense ones, bits for any number of threads, and every way of mixed precision.
+//! Answers against dense ones, bits for any number of threads, refinement and estimates.
+
+mod common;
 
 use std::sync::Arc;
 
-use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, Team, Value};
-use tamarack_ordering::{Method, Workspace, order};
-use tamarack_plan::{FactorPlan, Machine, PlanOptions};
+use common::{plan, right_side};
+use tamarack_numeric::{Control, FactorOptions, NumericFactor, Team};
 use tamarack_solve::{
-    Host, HostSolver, Inverse, InverseOf, MixedFactor, Outcome, RefineOptions, RefineWorkspace,
-    ResidualPrecision, SolveError, SolveWorkspace, Substitution, condition_estimate,
-    forward_error_bound, log_determinant, refine, solve,
+    HostSolver, Inverse, InverseOf, RefineOptions, RefineWorkspace, ResidualPrecision, SolveError,
+    SolveWorkspace, Substitution, condition_estimate, forward_error_bound, log_determinant, refine,
+    solve,
 };
 use tamarack_sparse::{Duplicates, SymmetricCsc, Triplets};
-use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
 use tamarack_testkit::{
-    Family, Rng, componentwise_backward_error, dense_cholesky, dense_full, dense_solve,
+    Family, chain, componentwise_backward_error, dense_cholesky, dense_full, dense_solve, model,
     normwise_backward_error, random_spd,
 };
-
-fn plan<T: Value>(a: &SymmetricCsc<f64>, threads: usize) -> Arc<FactorPlan> {
-    let p = order(a.pattern(), &Method::default(), &mut Workspace::new()).unwrap();
-    let s = SymbolicFactor::analyze(a.pattern(), &p, &SymbolicOptions::default()).unwrap();
-    let options = PlanOptions {
-        precision: T::PRECISION,
-        ..PlanOptions::default()
-    };
-    Arc::new(FactorPlan::new(Arc::new(s), &machine(threads), &options).unwrap())
-}
-
-fn machine(threads: usize) -> Machine {
-    Machine::slow(threads, 1e6)
-}
 
 fn factorize(a: &SymmetricCsc<f64>, threads: usize) -> NumericFactor<f64> {
     let (plan, team) = (plan::<f64>(a, threads), Arc::new(Team::new(threads)));
@@ -41,51 +27,6 @@ fn factorize(a: &SymmetricCsc<f64>, threads: usize) -> NumericFactor<f64> {
         &Control::default(),
     )
     .unwrap()
-}
-
-fn mixed(a: &SymmetricCsc<f64>) -> Result<MixedFactor, SolveError> {
-    let (plan, team) = (plan::<f32>(a, 2), Arc::new(Team::new(2)));
-    let options = FactorOptions::default();
-    let substitution = Arc::new(Substitution::new(plan.symbolic()));
-    let host = Box::new(Host::new(plan, substitution, &machine(2), team));
-    MixedFactor::factorize(host, a, &options, &Control::default())
-}
-
-/// 7-point Laplacian on a cube.
-fn cube(m: u32) -> SymmetricCsc<f64> {
-    let mut t = Triplets::new((m * m * m) as usize).unwrap();
-    for i in 0..m * m * m {
-        t.push(i, i, 6.0).unwrap();
-        for (step, inside) in [
-            (1, i % m + 1 < m),
-            (m, i / m % m + 1 < m),
-            (m * m, i / (m * m) + 1 < m),
-        ] {
-            if inside {
-                t.push(i + step, i, -1.0).unwrap();
-            }
-        }
-    }
-    t.into_symmetric(Duplicates::Sum).unwrap()
-}
-
-/// Stiff springs in a row, held at one end: condition about `stiff·n²`.
-fn chain(n: u32, stiff: f64) -> SymmetricCsc<f64> {
-    let mut t = Triplets::new(n as usize).unwrap();
-    for i in 0..n {
-        let spring = if i % 3 == 0 { stiff } else { 1.0 };
-        t.push(i, i, spring).unwrap();
-        if i > 0 {
-            t.push(i - 1, i - 1, spring).unwrap();
-            t.push(i, i - 1, -spring).unwrap();
-        }
-    }
-    t.into_symmetric(Duplicates::Sum).unwrap()
-}
-
-fn right_side(n: usize, nrhs: usize) -> Vec<f64> {
-    let mut rng = Rng::new(5);
-    (0..n * nrhs).map(|_| rng.signed()).collect()
 }
 
 #[test]
@@ -126,7 +67,7 @@ fn an_empty_system_has_an_empty_answer() {
 
 #[test]
 fn bits_do_not_depend_on_the_number_of_threads() {
-    let a = cube(26);
+    let a = model("p3d7_26");
     for nrhs in [1, 5] {
         let b = right_side(a.n(), nrhs);
         let answers: Vec<Vec<u64>> = [1, 2, 3, 8]
@@ -146,7 +87,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 
 #[test]
 fn wrong_lengths_stale_factors_and_foreign_workspaces_are_refused() {
-    let (a, other) = (cube(4), cube(5));
+    let (a, other) = (model("p3d7_4"), model("p3d7_5"));
     let mut factor = factorize(&a, 1);
     let plan = Substitution::new(factor.symbolic());
     let mut workspace = SolveWorkspace::new(&factor, &plan, 1);
@@ -328,113 +269,5 @@ fn the_condition_estimate_is_near_the_truth() {
             .fold(0.0, f64::max)
             / size;
         assert!(error <= bound * 2.0 && bound < 1.0, "{error:e} {bound:e}");
-    }
-}
-
-fn check_mixed(a: &SymmetricCsc<f64>, nrhs: usize) -> Outcome {
-    let mut factor = mixed(a).unwrap();
-    let b = right_side(a.n(), nrhs);
-    let mut x = vec![f64::NAN; b.len()];
-    let options = RefineOptions::default();
-    let report = factor
-        .solve_refined(a, &b, &mut x, nrhs, &options, &Control::default())
-        .unwrap();
-    assert!(report.refine.converged, "{report:?}");
-    for (b, x) in b.chunks(a.n()).zip(x.chunks(a.n())) {
-        let (normwise, componentwise) = (
-            normwise_backward_error(a, x, b),
-            componentwise_backward_error(a, x, b),
-        );
-        assert!(
-            normwise < 2e-15 && componentwise < 1e-14,
-            "{normwise:e} {componentwise:e}"
-        );
-    }
-    report.outcome
-}
-
-#[test]
-fn mixed_refines_where_the_condition_allows() {
-    assert_eq!(check_mixed(&cube(12), 3), Outcome::Refined);
-}
-
-#[test]
-fn mixed_takes_conjugate_gradients_where_refinement_stagnates() {
-    // Which of these is between the reach of refinement and the loss of positive pivots depends on
-    // the rounding of the kernels; all must converge.
-    let outcomes = [8000, 12000, 16000, 24000, 48000].map(|n| check_mixed(&chain(n, 10.0), 2));
-    let gradients = |o: &Outcome| matches!(o, Outcome::ConjugateGradients { steps } if *steps > 0);
-    assert!(outcomes.iter().any(gradients), "{outcomes:?}");
-}
-
-#[test]
-fn mixed_falls_back_to_double_where_single_precision_sees_no_positive_pivot() {
-    // Hilbert's matrix: singular in single precision from order 8 or so.
-    let n = 11u32;
-    let mut t = Triplets::new(n as usize).unwrap();
-    for j in 0..n {
-        for i in j..n {
-            t.push(i, j, 1.0 / f64::from(i + j + 1)).unwrap();
-        }
-    }
-    let a = t.into_symmetric(Duplicates::Sum).unwrap();
-    let mut factor = mixed(&a).unwrap();
-    assert_eq!(check_mixed(&a, 1), Outcome::Double);
-    // Other values: single precision again.
-    let easy = a.with_values(
-        a.values()
-            .iter()
-            .map(|v| if *v == 1.0 { 9.0 } else { *v })
-            .collect(),
-    );
-    let mut values = easy.unwrap().values().to_vec();
-    for j in 0..n as usize {
-        values[a.pattern().range(j).start] = 9.0;
-    }
-    let easy = a.with_values(values).unwrap();
-    factor.refactorize(&easy, &Control::default()).unwrap();
-    let (b, mut x) = (right_side(11, 1), vec![0.0; 11]);
-    let options = RefineOptions::default();
-    factor
-        .solve_refined(&easy, &b, &mut x, 1, &options, &Control::default())
-        .unwrap();
-    assert!(normwise_backward_error(&easy, &x, &b) < 1e-15);
-}
-
-#[test]
-fn mixed_scales_what_single_precision_cannot_hold() {
-    let a = cube(6);
-    let scale = |i: usize| 10f64.powi(((i * 37) % 61) as i32 - 30);
-    let mut values = a.values().to_vec();
-    for j in 0..a.n() {
-        for k in a.pattern().range(j) {
-            values[k] *= scale(j) * scale(a.pattern().row_idx()[k] as usize);
-        }
-    }
-    let a = a.with_values(values).unwrap();
-    let mut factor = mixed(&a).unwrap();
-    let (b, mut x) = (right_side(a.n(), 1), vec![0.0; a.n()]);
-    let options = RefineOptions::default();
-    let report = factor
-        .solve_refined(&a, &b, &mut x, 1, &options, &Control::default())
-        .unwrap();
-    assert!(
-        componentwise_backward_error(&a, &x, &b) < 1e-13,
-        "{report:?}"
-    );
-    assert_ne!(report.outcome, Outcome::Double);
-}
-
-#[test]
-fn mixed_reports_what_is_not_positive_definite() {
-    let a = cube(5);
-    let mut values = a.values().to_vec();
-    values[a.pattern().range(31).start] = -2.0;
-    let bad = a.with_values(values).unwrap();
-    match mixed(&bad) {
-        Err(SolveError::Factor(FactorError::NotPositiveDefinite(report))) => {
-            assert_eq!(report.column.get(), 31);
-        }
-        other => panic!("{other:?}"),
     }
 }

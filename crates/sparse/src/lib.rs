@@ -16,6 +16,7 @@ mod permutation;
 mod runs;
 mod scalar;
 mod symmetric;
+mod symmetry;
 mod triplets;
 
 pub mod files;

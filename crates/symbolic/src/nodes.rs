@@ -159,7 +159,8 @@ impl<'a> Nodes<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::random::{Random, blocks};
+    use crate::tests::random::blocks;
+    use tamarack_testkit::Rng;
 
     /// Closed neighborhoods, from the definition.
     fn neighborhoods(a: &Pattern) -> Vec<Vec<u32>> {
@@ -182,7 +183,7 @@ mod tests {
     fn nodes_are_the_runs_of_twins() {
         let mut merged = 0;
         for seed in 0..2000 {
-            let mut random = Random(seed);
+            let mut random = Rng::new(seed);
             let (a, order) = blocks(&mut random, 12);
             let runs = Runs::find(&a);
             let nodes = Nodes::find(&a, runs.as_ref(), &order);

@@ -161,12 +161,12 @@ impl<T: Copy> Crossing<T> {
 mod tests {
     use super::*;
     use crate::postorder::subtree_sizes;
-    use crate::tests::random::Random;
+    use tamarack_testkit::Rng;
 
     #[test]
     fn parts_are_disjoint_subtrees_below_the_top() {
         for seed in 0..500 {
-            let mut random = Random(seed);
+            let mut random = Rng::new(seed);
             let n = 1 + random.below(60);
             // Nodes from the last to the first, each below one of the path to the node after it.
             let mut parent = vec![NONE; n];

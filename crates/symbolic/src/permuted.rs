@@ -241,12 +241,13 @@ impl<'a> Edges<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::random::{Random, blocks};
+    use crate::tests::random::blocks;
+    use tamarack_testkit::Rng;
 
     #[test]
     fn rows_hold_every_edge_and_name_its_entry() {
         for seed in 0..300 {
-            let (a, order) = blocks(&mut Random(seed), 30);
+            let (a, order) = blocks(&mut Rng::new(seed), 30);
             let runs = Runs::find(&a);
             let nodes = Nodes::find(&a, runs.as_ref(), &order);
             let rows = LowerRows::new(&a, runs.as_ref(), &nodes);

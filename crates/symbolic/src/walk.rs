@@ -75,14 +75,15 @@ mod tests {
     use crate::counts::column_counts;
     use crate::etree::elimination_tree;
     use crate::parts::Parts;
-    use crate::tests::random::{Random, blocks};
+    use crate::tests::random::blocks;
     use tamarack_sparse::Runs;
+    use tamarack_testkit::Rng;
 
     #[test]
     fn one_walk_finds_tree_and_counts() {
         let mut walks = 0;
         for seed in 0..600 {
-            let (a, order) = blocks(&mut Random(seed), 12);
+            let (a, order) = blocks(&mut Rng::new(seed), 12);
             let runs = Runs::find(&a);
             let nodes = Nodes::find(&a, runs.as_ref(), &order);
             let lower = LowerRows::new(&a, runs.as_ref(), &nodes);

@@ -39,6 +39,7 @@ mod device_profile;
 mod error;
 mod factor;
 mod factor_device;
+mod levels;
 mod limits;
 mod machine;
 mod memory;

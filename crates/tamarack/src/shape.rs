@@ -1,14 +1,13 @@
 //! What a graph looks like at a glance: how long its dissection will take, and whether it is like a plane or a solid.
 //!
-//! Both say beforehand which orderings are worth starting. The levels of a breadth-first search (George and Liu 1978)
-//! cut a graph: the middle one is about as large as its separator, in a plane or in a solid. One or two searches,
-//! linear in the entries.
-
-use std::ops::Range;
+//! Both say beforehand which orderings are worth starting. The second is told by the middle [level](crate::levels) of
+//! a breadth-first search: one or two searches, linear in the entries.
 
 use tamarack_ordering::MergedGraph;
 use tamarack_plan::Machine;
 use tamarack_sparse::Pattern;
+
+use crate::levels::{Level, Search};
 
 /// Seconds of a dissection on one thread for a vertex and for a stored neighbor of the graph without twins, by the rates that
 /// [`Machine`] has by default; a core that multiplies faster is faster in this as well, if not as much. By this formula and measured
@@ -59,9 +58,6 @@ const CUBE_DEGREE: f64 = 26.0;
 
 /// Fewer levels say nothing: in networks where everything is near everything.
 const LEAST_LEVELS: usize = 15;
-
-/// Levels on either side of the middle one among which the smallest is taken.
-const AROUND: usize = 2;
 
 /// The graph of a pattern without twins, in numbers.
 #[derive(Clone, Copy)]
@@ -149,7 +145,7 @@ impl Shape {
         let mut search = Search::new(graph.n());
         let (mut sum, mut widest) = (0.0, Level::default());
         for start in 0..graph.n() as u32 {
-            if !search.seen[start as usize] {
+            if !search.has_seen(start) {
                 let level = search.middle_level(graph, start);
                 sum += self.plane_secs(level.width, machine);
                 if level.width > widest.width {
@@ -191,111 +187,6 @@ impl Shape {
         let unknowns = self.share * width as f64;
         let flop_secs = machine.f64.per_flop_secs / machine.threads.max(1) as f64;
         OPERATIONS * unknowns.powi(3) * flop_secs
-    }
-}
-
-/// The middle level of a search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Level {
-    /// Vertices of the smallest level about the one in which half of the vertices are reached.
-    width: usize,
-    /// Levels of the search, and vertices in them.
-    count: usize,
-    reached: usize,
-    /// The vertex reached last.
-    last: u32,
-}
-
-/// A breadth-first search, component by component.
-struct Search {
-    seen: Vec<bool>,
-    /// The vertices of the component in the order in which they are reached.
-    queue: Vec<u32>,
-    /// Where each of its levels ends.
-    ends: Vec<usize>,
-}
-
-impl Search {
-    fn new(n: usize) -> Self {
-        Self {
-            seen: vec![false; n],
-            queue: Vec::with_capacity(n),
-            ends: Vec::new(),
-        }
-    }
-
-    /// Searches from `start`; no level in a graph without vertices.
-    fn middle_level(&mut self, graph: &MergedGraph, start: u32) -> Level {
-        self.queue.clear();
-        self.ends.clear();
-        if graph.n() == 0 {
-            return Level::default();
-        }
-        self.queue.push(start);
-        self.seen[start as usize] = true;
-        let mut k = 0;
-        while k < self.queue.len() {
-            let end = self.queue.len();
-            while k < end {
-                for &u in graph.neighbors(self.queue[k]) {
-                    if !std::mem::replace(&mut self.seen[u as usize], true) {
-                        self.queue.push(u);
-                    }
-                }
-                k += 1;
-            }
-            self.ends.push(end);
-        }
-        let widths = self
-            .middle()
-            .map(|level| self.ends[level] - self.begin(level));
-        Level {
-            width: widths.min().unwrap_or(0),
-            count: self.ends.len(),
-            reached: self.queue.len(),
-            last: self.queue.last().copied().unwrap_or(start),
-        }
-    }
-
-    /// The levels about the one in which half of the vertices are reached.
-    fn middle(&self) -> Range<usize> {
-        let half = self.queue.len() / 2;
-        let middle = self.ends.partition_point(|&end| end <= half);
-        middle.saturating_sub(AROUND)..self.ends.len().min(middle + AROUND + 1)
-    }
-
-    /// Where a level begins among the vertices.
-    fn begin(&self, level: usize) -> usize {
-        level.checked_sub(1).map_or(0, |before| self.ends[before])
-    }
-
-    /// The share of the vertices in the middle levels of the last search that the largest of their components has: all of them in a
-    /// plane or a solid. Where many arms leave a core, or rings have links across, a level is wide because it has many pieces,
-    /// and separators are small.
-    fn connected_share(mut self, graph: &MergedGraph) -> f64 {
-        let middle = self.middle();
-        let vertices = self.queue[self.begin(middle.start)..self.begin(middle.end)].to_vec();
-        for &v in &vertices {
-            self.seen[v as usize] = false;
-        }
-        let mut largest = 0u32;
-        for &start in &vertices {
-            let mut size = 0;
-            self.queue.clear();
-            if !std::mem::replace(&mut self.seen[start as usize], true) {
-                self.queue.push(start);
-            }
-            while let Some(v) = self.queue.pop() {
-                size += 1;
-                for &u in graph.neighbors(v) {
-                    if !std::mem::replace(&mut self.seen[u as usize], true) {
-                        self.queue.push(u);
-                    }
-                }
-            }
-            largest = largest.max(size);
-        }
-        f64::from(largest) / vertices.len().max(1) as f64
     }
 }
 
@@ -345,21 +236,6 @@ mod tests {
 
     fn merged(name: &str) -> MergedGraph {
         MergedGraph::new(&pattern(name)).unwrap()
-    }
-
-    #[test]
-    fn the_middle_level_of_a_grid_is_its_diagonal() {
-        let graph = merged("p2d5_30");
-        let mut search = Search::new(graph.n());
-        // Diagonals of 28 to 30 vertices are about the middle.
-        let expected = Level {
-            width: 28,
-            count: 59,
-            reached: 900,
-            last: 899,
-        };
-        assert_eq!(search.middle_level(&graph, 0), expected);
-        assert!(search.seen.iter().all(|&seen| seen));
     }
 
     #[test]

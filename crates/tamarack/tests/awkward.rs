@@ -1,57 +1,13 @@
-//! Systems and calls that a careful caller may meet: fixed unknowns, numbers out of range, failures and what comes after them.
+//! Systems that a careful caller may meet: fixed unknowns, numbers out of range, answers that cannot be measured.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+mod common;
 
+use common::{devices, diagonal, everywhere, factorized, options, tridiagonal};
 use tamarack::{
-    Analysis, Cause, Control, Device, Duplicates, ErrorKind, Factor, FactorError, OnNotSpd,
-    Options, Outcome, Precision, Progress, ResidualPrecision, SymmetricCsc, Triplets,
-    models::Model,
+    Analysis, Cause, Duplicates, ErrorKind, OnNotSpd, Options, Outcome, Precision,
+    ResidualPrecision, SymmetricCsc, Triplets,
 };
-
-/// The host, and a GPU where there is one.
-fn devices() -> Vec<Device> {
-    let gpu = tamarack_gpu::testing::gpu().map(|_| Device::Gpu(0));
-    std::iter::once(Device::Cpu).chain(gpu).collect()
-}
-
-/// All precisions on all devices.
-fn everywhere() -> Vec<Options> {
-    let on = |device: Device| {
-        ALL.map(|precision| {
-            let mut options = options(precision);
-            options.device = device;
-            options.gpu.cache = Some(std::env::temp_dir().join("tamarack-gpu-tests"));
-            options
-        })
-    };
-    devices().into_iter().flat_map(on).collect()
-}
-
-const ALL: [Precision; 3] = [Precision::F64, Precision::F32, Precision::Mixed];
-
-fn options(precision: Precision) -> Options {
-    let mut options = Options::default();
-    options.precision = precision;
-    options.threads = Some(2);
-    options
-}
-
-fn model(name: &str) -> SymmetricCsc<f64> {
-    name.parse::<Model>().unwrap().generate().unwrap()
-}
-
-/// A tridiagonal matrix with this diagonal and `beside` next to it.
-fn tridiagonal(diagonal: &[f64], beside: f64) -> SymmetricCsc<f64> {
-    let mut triplets = Triplets::new(diagonal.len()).unwrap();
-    for (i, &v) in (0..).zip(diagonal) {
-        triplets.push(i, i, v).unwrap();
-        if i > 0 && beside != 0.0 {
-            triplets.push(i, i - 1, beside).unwrap();
-        }
-    }
-    triplets.into_symmetric(Duplicates::Sum).unwrap()
-}
+use tamarack_testkit::{hilbert, model};
 
 /// The square of a second difference, whose condition number grows with the fourth power of its order.
 fn pentadiagonal(n: u32) -> SymmetricCsc<f64> {
@@ -62,15 +18,6 @@ fn pentadiagonal(n: u32) -> SymmetricCsc<f64> {
         (i >= 2).then(|| triplets.push(i, i - 2, 1.0).unwrap());
     }
     triplets.into_symmetric(Duplicates::Sum).unwrap()
-}
-
-fn diagonal(values: &[f64]) -> SymmetricCsc<f64> {
-    tridiagonal(values, 0.0)
-}
-
-fn factorized(a: &SymmetricCsc<f64>, options: &Options) -> Factor {
-    let analysis = Analysis::new(a.pattern(), options).unwrap();
-    analysis.factorize(a).unwrap()
 }
 
 /// Rows and columns `fixed(i)` as those of the identity, in the same pattern.
@@ -130,44 +77,6 @@ fn a_row_too_small_for_single_precision_does_not_end_refinement() {
                 "{precision:?}: {report:?}"
             );
         }
-    }
-}
-
-#[test]
-fn a_solve_that_fails_leaves_the_right_hand_side() {
-    let (good, bad) = (diagonal(&[100.0, 100.0]), diagonal(&[100.0, -1.0]));
-    for options in everywhere() {
-        let precision = options.precision;
-        let mut factor = factorized(&good, &options);
-        let refused = factor.refactorize(&bad).unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::NotPositiveDefinite);
-        let mut x = [3.0, 5.0];
-        assert_eq!(factor.solve(&mut x).unwrap_err().kind(), ErrorKind::Usage);
-        assert_eq!(x, [3.0, 5.0], "{precision:?}");
-        assert!(factor.solve_refined(&good, &mut x).is_err());
-        assert_eq!(x, [3.0, 5.0], "{precision:?}");
-        factor.refactorize(&good).unwrap();
-        factor.solve(&mut x).unwrap();
-        assert!(
-            (x[0] - 0.03).abs() < 1e-8 && (x[1] - 0.05).abs() < 1e-8,
-            "{precision:?}: {x:?}"
-        );
-    }
-}
-
-#[test]
-fn nothing_has_no_right_hand_sides() {
-    let a = diagonal(&[]);
-    for options in everywhere() {
-        let precision = options.precision;
-        let mut factor = factorized(&a, &options);
-        factor.solve(&mut []).unwrap();
-        let error = factor.solve(&mut [1.0]).unwrap_err();
-        assert!(
-            error.to_string().contains("expected 0"),
-            "{precision:?}: {error}"
-        );
-        assert!(factor.solve_refined(&a, &mut [1.0]).is_err());
     }
 }
 
@@ -244,35 +153,6 @@ fn less_accuracy_does_not_take_a_factor_in_double_precision() {
 }
 
 #[test]
-fn a_factor_in_double_precision_beside_one_in_single_keeps_to_the_memory_there_is() {
-    // A solution that falls below what single precision can represent, as above.
-    let a = tridiagonal(&vec![4.0; 4000], -1.0);
-    let mut b = vec![0.0; a.n()];
-    b[0] = 1.0;
-    let memory = |precision| {
-        let analysis = Analysis::new(a.pattern(), &options(precision)).unwrap();
-        let memory = analysis.plan().memory();
-        (memory.peak_bytes(), memory.analysis_bytes)
-    };
-    let ((single, shared), (double, _)) = (memory(Precision::Mixed), memory(Precision::F64));
-    let held = single - shared;
-    let solved = |memory_bytes| {
-        let mut options = options(Precision::Mixed);
-        options.memory_bytes = Some(memory_bytes);
-        let mut factor = factorized(&a, &options);
-        let mut x = b.clone();
-        let report = factor.solve_refined(&a, &mut x);
-        report.map_err(|error| (error.kind(), x))
-    };
-    let enough = solved(double + held).unwrap();
-    assert_eq!(enough.outcome, Outcome::Double);
-    // Enough for either of them.
-    let (kind, x) = solved(double + held / 2).unwrap_err();
-    assert_eq!(kind, ErrorKind::Resources);
-    assert_eq!(x, b);
-}
-
-#[test]
 fn an_error_that_cannot_be_measured_is_not_zero() {
     let a = tridiagonal(&[1e300, 1e300], -0.9e300);
     for options in everywhere() {
@@ -317,70 +197,6 @@ fn pivots_without_a_reciprocal_are_refused() {
             }
         }
     }
-}
-
-#[test]
-fn a_flag_that_is_set_for_a_moment_stops_the_work() {
-    let a = model("p2d5_200");
-    let analysis = Analysis::new(a.pattern(), &options(Precision::F64)).unwrap();
-    let flag = AtomicBool::new(false);
-    let mut stopped = 0;
-    for round in 0..20 {
-        // Set by a report on the way, and cleared by another thread while fronts are left out.
-        let reports = AtomicUsize::new(0);
-        let progress = |_: Progress| {
-            if reports.fetch_add(1, Relaxed) == 2 * round {
-                flag.store(true, Relaxed);
-            }
-        };
-        let control = Control {
-            progress: Some(&progress),
-            cancel: Some(&flag),
-        };
-        let done = AtomicBool::new(false);
-        let outcome = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !flag.load(Relaxed) && !done.load(Relaxed) {
-                    std::hint::spin_loop();
-                }
-                let seen = Instant::now();
-                while seen.elapsed() < Duration::from_micros(30) {
-                    std::hint::spin_loop();
-                }
-                flag.store(false, Relaxed);
-            });
-            let outcome = analysis.factorize_with(&a, &control);
-            done.store(true, Relaxed);
-            outcome
-        });
-        match outcome {
-            Err(error) => {
-                assert_eq!(error.kind(), ErrorKind::Cancelled, "round {round}: {error}");
-                stopped += 1;
-            }
-            Ok(mut factor) => {
-                let mut x = vec![1.0; a.n()];
-                let report = factor.solve_refined(&a, &mut x).unwrap();
-                let (steps, error) = (report.steps(), report.componentwise_backward_error());
-                assert!(
-                    steps < 2 && error < 1e-14,
-                    "round {round}: {steps}, {error:e}"
-                );
-            }
-        }
-    }
-    assert!(stopped > 0);
-}
-
-/// The Hilbert matrix, whose condition number is 3.5e13 for order 10.
-fn hilbert(n: u32) -> SymmetricCsc<f64> {
-    let mut triplets = Triplets::new(n as usize).unwrap();
-    for i in 0..n {
-        for j in 0..=i {
-            triplets.push(i, j, 1.0 / f64::from(i + j + 1)).unwrap();
-        }
-    }
-    triplets.into_symmetric(Duplicates::Sum).unwrap()
 }
 
 #[test]
@@ -443,55 +259,5 @@ fn numbers_out_of_the_range_of_single_precision_are_named() {
             .solve_refined(&a, &mut x)
             .unwrap();
         assert!(report.componentwise_backward_error() < 1e-15);
-    }
-}
-
-#[test]
-fn a_failure_is_the_same_error_at_first_and_later() {
-    let (good, bad) = (diagonal(&[1.0, 1.0]), diagonal(&[1.0, -1.0]));
-    for options in everywhere() {
-        let precision = options.precision;
-        let analysis = Analysis::new(good.pattern(), &options).unwrap();
-        let mut factor = analysis.factorize(&good).unwrap();
-        for error in [
-            analysis.factorize(&bad).unwrap_err(),
-            factor.refactorize(&bad).unwrap_err(),
-        ] {
-            let is_factors = matches!(
-                error,
-                tamarack::Error::Factor(FactorError::NotPositiveDefinite(_))
-            );
-            assert!(is_factors, "{precision:?}: {error:?}");
-        }
-    }
-}
-
-#[test]
-fn more_threads_than_there_can_be_are_as_many_as_there_can_be() {
-    let a = model("p2d5_10");
-    let mut options = Options::default();
-    options.threads = Some(usize::MAX);
-    let analysis = Analysis::new(a.pattern(), &options).unwrap();
-    analysis
-        .factorize(&a)
-        .unwrap()
-        .solve(&mut vec![1.0; a.n()])
-        .unwrap();
-}
-
-#[test]
-fn every_bit_of_a_saved_analysis_counts() {
-    let a = model("p2d5_6");
-    let options = Options::default();
-    let bytes = Analysis::new(a.pattern(), &options).unwrap().to_bytes();
-    assert!(Analysis::from_bytes(&bytes, a.pattern(), &options).is_ok());
-    for bit in 0..8 * bytes.len() {
-        let mut damaged = bytes.clone();
-        damaged[bit / 8] ^= 1 << (bit % 8);
-        let error = Analysis::from_bytes(&damaged, a.pattern(), &options).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Input);
-    }
-    for end in 0..bytes.len() {
-        assert!(Analysis::from_bytes(&bytes[..end], a.pattern(), &options).is_err());
     }
 }

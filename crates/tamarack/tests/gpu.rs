@@ -2,8 +2,9 @@
 
 use tamarack::{
     Analysis, Device, DeviceRates, Error, ErrorKind, OnNotSpd, Options, Outcome, Place, Precision,
-    SymmetricCsc, models::Model,
+    SymmetricCsc,
 };
+use tamarack_testkit::model;
 
 const MODELS: [&str; 6] = [
     "p2d5_60",
@@ -13,10 +14,6 @@ const MODELS: [&str; 6] = [
     "circuit_3000",
     "lpnorm_900",
 ];
-
-fn model(name: &str) -> SymmetricCsc<f64> {
-    name.parse::<Model>().unwrap().generate().unwrap()
-}
 
 fn options() -> Option<Options> {
     tamarack_gpu::testing::gpu()?;

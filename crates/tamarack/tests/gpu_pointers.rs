@@ -3,15 +3,12 @@
 
 use tamarack::{
     Analysis, Device, DeviceBuffer, DeviceMatrix, DeviceMatrixMut, DeviceStream, DeviceView,
-    DeviceViewMut, Duplicates, Error, ErrorKind, Factor, Gpu, OnNotSpd, Options, Outcome,
-    Precision, ResidualPrecision, SymmetricCsc, Triplets, models::Model,
+    DeviceViewMut, Error, ErrorKind, Factor, Gpu, OnNotSpd, Options, Outcome, Precision,
+    ResidualPrecision, SymmetricCsc,
 };
+use tamarack_testkit::{chain, hilbert, model};
 
 const ALL: [Precision; 3] = [Precision::F64, Precision::F32, Precision::Mixed];
-
-fn model(name: &str) -> SymmetricCsc<f64> {
-    name.parse::<Model>().unwrap().generate().unwrap()
-}
 
 fn options() -> Option<(Options, &'static Gpu)> {
     let gpu = tamarack_gpu::testing::gpu()?;
@@ -333,31 +330,6 @@ fn what_is_not_positive_definite_is_refused_for_a_column() {
     }
 }
 
-/// Hilbert's matrix: singular in single precision.
-fn hilbert(n: u32) -> SymmetricCsc<f64> {
-    let mut t = Triplets::new(n as usize).unwrap();
-    for j in 0..n {
-        for i in j..n {
-            t.push(i, j, 1.0 / f64::from(i + j + 1)).unwrap();
-        }
-    }
-    t.into_symmetric(Duplicates::Sum).unwrap()
-}
-
-/// Springs in a row, one end held: single precision factorizes it, and from some length on refinement does not suffice.
-fn chain(n: u32) -> SymmetricCsc<f64> {
-    let mut t = Triplets::new(n as usize).unwrap();
-    for i in 0..n {
-        let spring = if i % 3 == 0 { 10.0 } else { 1.0 };
-        t.push(i, i, spring).unwrap();
-        if i > 0 {
-            t.push(i - 1, i - 1, spring).unwrap();
-            t.push(i, i - 1, -spring).unwrap();
-        }
-    }
-    t.into_symmetric(Duplicates::Sum).unwrap()
-}
-
 #[test]
 fn mixed_takes_its_other_means_on_the_device() {
     let Some((mut options, gpu)) = options() else {
@@ -368,10 +340,10 @@ fn mixed_takes_its_other_means_on_the_device() {
     let mut taken = Vec::new();
     let matrices = [
         hilbert(11),
-        chain(8000),
-        chain(16000),
-        chain(48000),
-        chain(200_000),
+        chain(8000, 10.0),
+        chain(16000, 10.0),
+        chain(48000, 10.0),
+        chain(200_000, 10.0),
     ];
     for a in matrices {
         let n = a.n();

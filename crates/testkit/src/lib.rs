@@ -8,6 +8,7 @@ mod alloc;
 mod backward;
 mod dense;
 mod fault;
+mod matrices;
 mod random;
 mod rng;
 mod shared;
@@ -18,7 +19,10 @@ pub use alloc::{CountingAllocator, Counts};
 pub use backward::{componentwise_backward_error, normwise_backward_error};
 pub use dense::{dense_cholesky, dense_full, dense_solve};
 pub use fault::{FailingReader, FailingWriter, ShortReader};
-pub use random::{Family, random_pattern, random_permutation, random_spd, spd_with_pattern};
+pub use matrices::{chain, hilbert, model};
+pub use random::{
+    Family, pattern_of_edges, random_pattern, random_permutation, random_spd, spd_with_pattern,
+};
 pub use rng::Rng;
 pub use shared::{shared_dir, shared_matrices, shared_not_spd};
 pub use symbolic::{naive_counts, naive_fill, naive_parents};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tamarack_sparse::{Pattern, Permutation, SymmetricCsc};
+use tamarack_sparse::{IndexLike, Pattern, Permutation, SymmetricCsc};
 
 use crate::Rng;
 
@@ -96,9 +96,11 @@ fn pairs(n: usize, mut joined: impl FnMut(usize, usize) -> bool) -> Vec<(usize, 
 }
 
 /// The pattern of edges `(i, j)`, either way round, loops and repetitions allowed, all below `n`.
-pub(crate) fn pattern_of_edges(n: usize, edges: &[(usize, usize)]) -> Pattern {
+pub fn pattern_of_edges<I: IndexLike>(n: usize, edges: &[(I, I)]) -> Pattern {
+    let index = |i: I| i.to_index().expect("not negative") as usize;
     let mut columns: Vec<Vec<usize>> = (0..n).map(|j| vec![j]).collect();
     for &(i, j) in edges {
+        let (i, j) = (index(i), index(j));
         columns[i.min(j)].push(i.max(j));
     }
     let mut col_ptr = vec![0];

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use serde::Serialize;
-use tamarack::io::read_permutation;
 use tamarack::{Analysis, Control, Error, Factor, SymmetricCsc};
 
 use crate::args::BenchArgs;
@@ -80,10 +79,7 @@ impl Times {
 pub fn run(args: &BenchArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let loaded = input::matrix(&args.a, talk)?;
     let a = &loaded.matrix;
-    let ordering = match &args.permutation {
-        Some(path) => read_permutation(path, a.n()).map_err(Error::from)?.into(),
-        None => input::ordering(&args.ordering.ordering, a.n())?,
-    };
+    let ordering = input::ordering(&args.ordering.ordering, a.n())?;
     let options = machine::options(&args.machine, ordering, talk);
     let mut times: [Vec<f64>; 8] = Default::default();
     let mut last = None;

@@ -1,74 +1,23 @@
 //! `tamarack solve`: an answer, and how accurate it is.
 
-use serde::Serialize;
+mod report;
+
 use tamarack::io::{DenseColumns, write_vectors};
 use tamarack::{
-    Analysis, Bytes, Control, Error, Factor, Limits, OnNotSpd, Options, Outcome, Profile, Progress,
+    Analysis, Control, Error, Factor, Limits, OnNotSpd, Options, Profile, Progress,
     ResidualPrecision, SolveReport, SymmetricCsc,
 };
 
 use crate::args::{PrecisionArg, RefineArg, SolveArgs};
 use crate::commands::device_profile::DeviceProfileReport;
 use crate::commands::profile::ProfileReport;
-use crate::commands::report::{AnalysisReport, MatrixReport, PlaceReport, row};
+use crate::commands::report::{AnalysisReport, MatrixReport};
 use crate::failure::Failure;
-use crate::out::secs;
 use crate::peak::Peak;
 use crate::progress::Talk;
 use crate::{cache, files, input, interrupt, machine, out, trace};
 
-#[derive(Debug, Serialize)]
-struct Report {
-    matrix: MatrixReport,
-    analysis: AnalysisReport,
-    factorize: FactorizeReport,
-    solve: SolveTimes,
-    accuracy: Accuracy,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    profile: Option<ProfileReport>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    device_profile: Option<DeviceProfileReport>,
-}
-
-#[derive(Debug, Serialize)]
-struct FactorizeReport {
-    seconds: f64,
-    gflops: f64,
-    threads: usize,
-    #[serde(flatten)]
-    place: PlaceReport,
-    precision: &'static str,
-    /// Growth of resident memory on the host, from before the analysis to the peak of the factorization.
-    peak_bytes: Option<u64>,
-    /// σ of A + σI, where it was factorized instead of A.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shift: Option<f64>,
-}
-
-#[derive(Debug, Serialize)]
-struct SolveTimes {
-    /// Substitution, refinement and everything it needed.
-    seconds: f64,
-    rhs: usize,
-    refinement_steps: usize,
-    /// `refined`, `conjugate_gradients` or `double`: what mixed precision came to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    outcome: Option<&'static str>,
-}
-
-#[derive(Debug, Serialize)]
-struct Accuracy {
-    normwise_backward_error: f64,
-    componentwise_backward_error: f64,
-    /// ‖x − 1‖∞ where the solution is known to be all ones.
-    forward_error: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    forward_error_bound: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    condition: Option<f64>,
-    tolerance: f64,
-    solved: bool,
-}
+use report::{Accuracy, FactorizeReport, Report, SolveTimes, outcome};
 
 pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     check_outputs(args)?;
@@ -112,19 +61,10 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     // On a GPU the host's threads wait.
     let of_host = profile.as_ref().filter(|_| device.is_none());
     let of_host = of_host.map(|p| report_profile(p, &analysis, talk));
-    let plan = analysis.plan();
     let report = Report {
         matrix: MatrixReport::new(&loaded),
         analysis: AnalysisReport::new(&analysis),
-        factorize: FactorizeReport {
-            seconds: factorize_secs,
-            gflops: analysis.symbolic().stats().flops as f64 / factorize_secs.max(1e-9) / 1e9,
-            threads: plan.threads(),
-            place: PlaceReport::new(&analysis),
-            precision: options.precision.name(),
-            peak_bytes,
-            shift: factor.shift(),
-        },
+        factorize: FactorizeReport::new(&analysis, factorize_secs, peak_bytes, factor.shift()),
         solve: SolveTimes {
             seconds: solve_secs,
             rhs: b.ncols,
@@ -144,7 +84,10 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     if let (Some(Some(path)), Some(profile)) = (&args.profile, &profile) {
         trace::write(path, profile, device.as_ref()).map_err(Failure::after_result)?;
     }
-    let accuracy = &report.accuracy;
+    verdict(&report.accuracy)
+}
+
+fn verdict(accuracy: &Accuracy) -> Result<(), Failure> {
     if accuracy.solved {
         return Ok(());
     }
@@ -266,102 +209,4 @@ fn measure(
         tolerance,
         solved: normwise <= tolerance,
     })
-}
-
-fn outcome(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::ConjugateGradients { .. } => "conjugate_gradients",
-        Outcome::Double => "double",
-        _ => "refined",
-    }
-}
-
-impl Report {
-    fn text(&self) -> String {
-        let (f, s, a) = (&self.factorize, &self.solve, &self.accuracy);
-        let mut text = self.matrix.row() + &self.analysis.rows();
-        let place = &f.place;
-        text += &place.row();
-        let workers = match (&place.gpu, f.threads) {
-            (Some(_), _) => place.device.clone(),
-            (None, 1) => "1 thread".to_owned(),
-            (None, threads) => format!("{threads} threads"),
-        };
-        let times = format!(
-            "{} ({:.1} GFLOP/s, {}, {workers}; predicted {})",
-            secs(f.seconds),
-            f.gflops,
-            f.precision,
-            secs(place.predicted_seconds)
-        );
-        text += &row("factorize", &times);
-        let predicted = Bytes(place.predicted_bytes);
-        let memory = match (&place.gpu, f.peak_bytes) {
-            (None, Some(peak)) => format!("{} (predicted {predicted})", Bytes(peak)),
-            (None, None) => format!("{predicted} predicted"),
-            (Some(_), Some(peak)) => {
-                format!(
-                    "{predicted} predicted on the device, {} on the host",
-                    Bytes(peak)
-                )
-            }
-            (Some(_), None) => format!("{predicted} predicted on the device"),
-        };
-        text += &row("memory", &memory);
-        if let Some(sigma) = f.shift {
-            let what = format!("{sigma:.3e}: A + shift I was factorized, A is not definite");
-            text += &row("shift", &what);
-        }
-        let sides = if s.rhs == 1 { "side" } else { "sides" };
-        let steps = match s.refinement_steps {
-            1 => "1 refinement step".to_owned(),
-            count => format!("{count} refinement steps"),
-        };
-        let how = s
-            .outcome
-            .map_or(String::new(), |o| format!(", {}", o.replace('_', " ")));
-        let solve = format!(
-            "{} ({} right-hand {sides}, {steps}{how})",
-            secs(s.seconds),
-            s.rhs
-        );
-        text += &row("solve", &solve);
-        let errors = format!(
-            "{:.1e} normwise, {:.1e} componentwise",
-            a.normwise_backward_error, a.componentwise_backward_error
-        );
-        text += &row("backward error", &format!(" {errors}"));
-        if let Some(error) = a.forward_error {
-            text += &row(
-                "forward error",
-                &format!(" {error:.1e} (the solution is all ones)"),
-            );
-        }
-        if let (Some(condition), Some(bound)) = (a.condition, a.forward_error_bound) {
-            let of = if f.shift.is_some() {
-                " (A times the inverse of A + shift I)"
-            } else {
-                ""
-            };
-            let bound = match bound.is_finite() {
-                true => format!("forward error at most {bound:.1e}"),
-                false => "no bound of the forward error".to_owned(),
-            };
-            text += &row("condition", &format!("{condition:.1e}{of}; {bound}"));
-        }
-        let verdict = if a.solved {
-            "solved to tolerance"
-        } else {
-            "NOT solved to tolerance"
-        };
-        text += &row("verdict", &format!("{verdict} ({:.1e})", a.tolerance));
-        text + &self
-            .profile
-            .as_ref()
-            .map_or(String::new(), ProfileReport::text)
-            + &self
-                .device_profile
-                .as_ref()
-                .map_or(String::new(), DeviceProfileReport::text)
-    }
 }

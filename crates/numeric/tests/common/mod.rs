@@ -4,33 +4,17 @@ use std::sync::Arc;
 
 use tamarack_numeric::Value;
 use tamarack_plan::{FactorPlan, Machine, PlanOptions};
-use tamarack_sparse::{Duplicates, Permutation, SymmetricCsc, Triplets};
+use tamarack_sparse::{Permutation, SymmetricCsc};
 use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
+use tamarack_testkit::model;
 
 /// 7-point Laplacian on a cube, its nodes numbered by nested bisection for a bushy tree.
 pub fn cube(m: usize) -> (SymmetricCsc<f64>, Permutation) {
     let id = |x: usize, y: usize, z: usize| ((z * m + y) * m + x) as u32;
-    let mut t = Triplets::new(m * m * m).unwrap();
-    for z in 0..m {
-        for y in 0..m {
-            for x in 0..m {
-                t.push(id(x, y, z), id(x, y, z), 6.0).unwrap();
-                for (near, inside) in [
-                    (id(x + 1, y, z), x + 1 < m),
-                    (id(x, y + 1, z), y + 1 < m),
-                    (id(x, y, z + 1), z + 1 < m),
-                ] {
-                    if inside {
-                        t.push(near, id(x, y, z), -1.0).unwrap();
-                    }
-                }
-            }
-        }
-    }
     let mut order = Vec::new();
     bisect([0, 0, 0], [m; 3], &id, &mut order);
     let p = Permutation::from_elimination_order(&order).unwrap();
-    (t.into_symmetric(Duplicates::Sum).unwrap(), p)
+    (model(&format!("p3d7_{m}")), p)
 }
 
 fn bisect(

@@ -1,6 +1,7 @@
 //! The quotient graph against the elimination graph it stands for, kept as bit sets, step by step.
 
 use tamarack_sparse::Pattern;
+use tamarack_testkit::Rng;
 
 use super::amd::Amd;
 use super::lists::{DegreeLists, NONE};
@@ -8,19 +9,6 @@ use super::mmd::Mmd;
 use super::observer::Observer;
 use super::quotient::{IS_ELEMENT, QuotientGraph};
 use crate::workspace::Workspace;
-
-/// Deterministic random numbers (SplitMix64).
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % n
-    }
-}
 
 /// Pattern of a graph given as bit sets of neighbors.
 fn pattern(adjacent: &[u64]) -> Pattern {
@@ -36,8 +24,8 @@ fn pattern(adjacent: &[u64]) -> Pattern {
 
 /// A random graph on up to 40 vertices: sparse, dense, clustered or with twins.
 fn random_graph(seed: u64) -> Vec<u64> {
-    let mut r = Random(seed);
-    let n = r.below(40) as usize + 1;
+    let mut r = Rng::new(seed);
+    let n = r.below(40) + 1;
     let mut adjacent = vec![0u64; n];
     let mut join = |a: usize, b: usize| {
         if a != b {
@@ -45,22 +33,18 @@ fn random_graph(seed: u64) -> Vec<u64> {
             adjacent[b] |= 1 << a;
         }
     };
-    let density = [1, 2, 4, n as u64][r.below(4) as usize];
-    let edges = r.below(density * n as u64 + 1);
-    let span = if r.below(2) == 0 {
-        n as u64
-    } else {
-        n as u64 / 4 + 1
-    };
+    let density = [1, 2, 4, n][r.below(4)];
+    let edges = r.below(density * n + 1);
+    let span = if r.below(2) == 0 { n } else { n / 4 + 1 };
     for _ in 0..edges {
-        let a = r.below(n as u64);
-        let b = (a + r.below(span)) % n as u64;
-        join(a as usize, b as usize);
+        let a = r.below(n);
+        let b = (a + r.below(span)) % n;
+        join(a, b);
     }
     if r.below(3) == 0 && n > 2 {
         // Make a few vertices twins of others.
         for _ in 0..n / 3 {
-            let (a, b) = (r.below(n as u64) as usize, r.below(n as u64) as usize);
+            let (a, b) = (r.below(n), r.below(n));
             for c in 0..n {
                 if c != a && c != b && adjacent[a] >> c & 1 == 1 {
                     adjacent[b] |= 1 << c;

@@ -1,11 +1,7 @@
 //! Compressed sparse columns of any crate, to and from the lower triangle.
 
 use super::InteropError;
-use crate::{IndexLike, Pattern, Scalar, StructureError, SymmetricCsc};
-
-/// `|a_ij − a_ji|` that passes for rounding, relative to the largest of `|a_ij|`, `|a_ji|` and
-/// `√|a_ii a_jj|`: element matrices are often symmetric only up to it.
-const ROUNDING: f64 = 1e-12;
+use crate::{IndexLike, Pattern, Scalar, StructureError, SymmetricCsc, symmetry};
 
 /// Checks columns `column(j) = (rows, values)` and takes the lower triangle. Rows given instead of
 /// columns make the transpose, which is as good.
@@ -97,21 +93,15 @@ impl<'a, I: IndexLike + 'a, T: Scalar, F: Fn(usize) -> (&'a [I], &'a [T])> Sourc
         let below = |i: usize| self.entries(i).filter(move |(row, _)| *row > i).peekable();
         let mut next: Vec<_> = (0..self.n).map(below).collect();
         let agree = |row: usize, column: usize, below: T, above: T| {
-            let scale = |k: usize| diagonal[k].to_f64().abs().sqrt();
-            let (below, above) = (below.to_f64(), above.to_f64());
-            let size = below.abs().max(above.abs()).max(scale(row) * scale(column));
-            let rounding = ROUNDING.max(8.0 * T::EPSILON.to_f64());
-            let same = below == above || (below.is_nan() && above.is_nan());
-            if same || (below - above).abs() <= rounding * size {
-                Ok(())
-            } else {
-                Err(InteropError::NotSymmetric {
-                    row,
-                    column,
-                    below,
-                    above,
-                })
+            if symmetry::agree(below, above, [diagonal[row], diagonal[column]]) {
+                return Ok(());
             }
+            Err(InteropError::NotSymmetric {
+                row,
+                column,
+                below: below.to_f64(),
+                above: above.to_f64(),
+            })
         };
         for j in 0..self.n {
             for (i, above) in self.entries(j).take_while(|(i, _)| *i < j) {

@@ -7,15 +7,11 @@
 //! Cost: linear.
 
 use super::error::{IoError, Spot};
-use crate::{Duplicates, Pattern, SymmetricCsc, TripletError, Triplets};
+use crate::{Duplicates, Pattern, SymmetricCsc, TripletError, Triplets, symmetry};
 
 /// Columns without any entry that are filled with a zero diagonal before an order is called
 /// absurd: it bounds what a small file can make us allocate (about 60 bytes for each).
 const MOST_EMPTY_COLUMNS: u64 = 1 << 18;
-
-/// `|a_ij - a_ji|` that passes for rounding, relative to the largest of `|a_ij|`, `|a_ji|` and
-/// `sqrt(|a_ii a_jj|)`: matrices written by assembly codes differ by up to 1e-13.
-const ROUNDING: f64 = 1e-12;
 
 /// What a file counts rows and columns from, and so do messages about it.
 #[derive(Clone, Copy)]
@@ -229,7 +225,7 @@ fn compare(
     upper: &SymmetricCsc<f64>,
     base: Base,
 ) -> Result<bool, Trouble> {
-    let diagonal: Vec<f64> = lower.diagonal().map(f64::abs).collect();
+    let diagonal: Vec<f64> = lower.diagonal().collect();
     let mut zeros_above = false;
     side_by_side(lower, upper, |i, j, v, w| {
         let (Some(v), Some(w)) = (v, w) else {
@@ -239,9 +235,7 @@ fn compare(
             zeros_above |= w.is_some();
             return Ok(());
         };
-        let scale = v.abs().max(w.abs());
-        let d = diagonal[i as usize].sqrt() * diagonal[j as usize].sqrt();
-        if (v - w).abs() <= ROUNDING * scale.max(d) {
+        if symmetry::agree(v, w, [diagonal[i as usize], diagonal[j as usize]]) {
             return Ok(());
         }
         Err(Trouble {

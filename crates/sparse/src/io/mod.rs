@@ -29,6 +29,7 @@ mod fortran;
 mod header;
 mod lines;
 mod matrix_market;
+mod nearest;
 mod npy;
 mod npz;
 mod number;
@@ -231,26 +232,29 @@ fn read_source(
             let message = "a dense NumPy array; a sparse matrix is saved by scipy.sparse.save_npz";
             Err(IoError::unsupported(&source.name, Spot::File, message))
         }
-        Content::Unknown if head.is_empty() => Err(IoError::malformed(
-            &source.name,
-            Spot::File,
-            "the file is empty",
-        )),
-        Content::Unknown if lines::is_utf16(head) => Err(IoError::unsupported(
-            &source.name,
-            Spot::Line(1),
-            lines::UTF16,
-        )),
-        Content::Unknown => {
-            let head = head.split(|&c| c == b'\n').next().unwrap_or_default();
-            let message = format!(
-                "not a matrix file that is known (Matrix Market, Rutherford-Boeing, .npz): \
-                 it begins with `{}`",
-                shown(head)
-            );
-            Err(IoError::unsupported(&source.name, Spot::File, message))
-        }
+        Content::Unknown => Err(unknown(&mut source, head)),
     }
+}
+
+/// Why a file that begins with `head` is none that is known: a reader that failed so early is the reason.
+fn unknown(source: &mut Source, head: &[u8]) -> IoError {
+    let name = source.name.clone();
+    if let Err(fault) = source::peek(&mut source.reader, &name, HEAD_BYTES) {
+        return fault;
+    }
+    if head.is_empty() {
+        return IoError::malformed(&name, Spot::File, "the file is empty");
+    }
+    if lines::is_utf16(head) {
+        return IoError::unsupported(&name, Spot::Line(1), lines::UTF16);
+    }
+    let head = head.split(|&c| c == b'\n').next().unwrap_or_default();
+    let message = format!(
+        "not a matrix file that is known (Matrix Market, Rutherford-Boeing, .npz): \
+         it begins with `{}`",
+        shown(head)
+    );
+    IoError::unsupported(&name, Spot::File, message)
 }
 
 fn read_archive(path: &Path, options: &ReadOptions) -> Result<SymmetricCsc<f64>, IoError> {

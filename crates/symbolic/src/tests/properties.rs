@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::collections::BTreeSet;
 
 use tamarack_sparse::{ElimIdx, Pattern, Permutation, Runs, UserIdx};
+use tamarack_testkit::{Rng, pattern_of_edges, random_permutation};
 
 use super::naive;
-use super::random::{Random, blocks, bundle, dissected, grid, pattern};
+use super::random::{blocks, bundle, dissected, grid, random_pattern};
 use crate::{AmalgamationOptions, SymbolicError, SymbolicFactor, SymbolicOptions};
 
 const CASES: u64 = 3000;
@@ -146,7 +147,7 @@ fn equals_naive_elimination_on_random_patterns() {
 fn naive_elimination() {
     let mut merged = 0;
     for seed in 0..CASES {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let (a, order) = if seed % 3 == 0 {
             blocks(&mut random, 12)
         } else if seed % 7 == 0 {
@@ -154,8 +155,8 @@ fn naive_elimination() {
             let (a, order, _) = bundle(&mut random, points, unknowns as u32, kinds);
             (a, order)
         } else {
-            let a = random.pattern(if seed % 50 == 0 { 90 } else { 24 });
-            let order = random.order(a.n());
+            let a = random_pattern(&mut random, if seed % 50 == 0 { 90 } else { 24 });
+            let order = random_permutation(a.n(), random.bits());
             (a, order)
         };
         if a.n() < 30 {
@@ -189,7 +190,7 @@ fn naive_elimination() {
 fn points_that_the_same_cameras_see_share_fronts() {
     let mut shared = 0;
     for seed in 0..300 {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let unknowns = 1 + random.below(3);
         let (a, order, seen_by) = bundle(&mut random, 30, unknowns as u32, 6);
         let f = SymbolicFactor::analyze(&a, &order, &SymbolicOptions::default()).unwrap();
@@ -213,7 +214,7 @@ fn points_that_the_same_cameras_see_share_fronts() {
 fn many_equal_siblings_come_in_the_users_order() {
     for seed in 0..20 {
         // Points too large to share a front.
-        let (a, order, _) = bundle(&mut Random(seed), 20, 9, 1);
+        let (a, order, _) = bundle(&mut Rng::new(seed), 20, 9, 1);
         let f = SymbolicFactor::analyze(&a, &order, &SymbolicOptions::default()).unwrap();
         check_invariants(&a, &f, &order);
         let fronts = (0..f.supernodes()).filter(|&s| f.children(s).is_empty());
@@ -226,7 +227,7 @@ fn many_equal_siblings_come_in_the_users_order() {
 #[test]
 fn merging_bounds_the_zeros_and_shrinks_the_tree() {
     let a = grid(40, 40);
-    let order = Random(1).order(a.n());
+    let order = random_permutation(a.n(), 1);
     let f = SymbolicFactor::analyze(&a, &order, &SymbolicOptions::default()).unwrap();
     check_invariants(&a, &f, &order);
     let s = f.stats();
@@ -236,13 +237,13 @@ fn merging_bounds_the_zeros_and_shrinks_the_tree() {
 
 #[test]
 fn small_matrices_by_hand() {
-    let none = pattern(0, &[]);
-    let order = Random(0).order(0);
+    let none = pattern_of_edges::<u32>(0, &[]).shared();
+    let order = random_permutation(0, 0);
     let f = SymbolicFactor::analyze(&none, &order, &SymbolicOptions::default()).unwrap();
     assert_eq!((f.n(), f.supernodes(), f.stats().nnz_l), (0, 0, 0));
 
     // An arrow that points the right way has no fill; the other way it is full.
-    let arrow = pattern(4, &[(3, 0), (3, 1), (3, 2)]);
+    let arrow = pattern_of_edges(4, &[(3u32, 0), (3, 1), (3, 2)]).shared();
     let natural = Permutation::from_elimination_order(&[0, 1, 2, 3]).unwrap();
     let f = SymbolicFactor::analyze(&arrow, &natural, &EXACT).unwrap();
     assert_eq!((f.stats().nnz_l, f.stats().flops), (7, 13));
@@ -268,7 +269,7 @@ fn threads_do_not_change_the_result() {
     let natural: Vec<u32> = (0..solid.n() as u32).collect();
     let natural = Permutation::from_elimination_order(&natural).unwrap();
     let plane = grid(210, 190);
-    let (points, points_first, _) = bundle(&mut Random(3), 30_000, 3, 40);
+    let (points, points_first, _) = bundle(&mut Rng::new(3), 30_000, 3, 40);
     let cases = [
         (plane, dissected(210, 190)),
         (solid.pattern().clone(), natural),
@@ -301,7 +302,7 @@ fn rows_stand_in_longer_runs_whatever_the_order_of_a_separator() {
     let mut users = f.permutation().user_of_elim().to_vec();
     for s in 0..f.supernodes() {
         let columns = &mut users[f.columns(s)];
-        let shuffled = Random(s as u64).order(columns.len());
+        let shuffled = random_permutation(columns.len(), s as u64);
         let old = columns.to_vec();
         columns
             .iter_mut()
@@ -318,7 +319,7 @@ fn rows_stand_in_longer_runs_whatever_the_order_of_a_separator() {
 #[test]
 fn refuses_an_ordering_of_another_length() {
     let a = grid(3, 3);
-    let found = SymbolicFactor::analyze(&a, &Random(1).order(8), &EXACT).unwrap_err();
+    let found = SymbolicFactor::analyze(&a, &random_permutation(8, 1), &EXACT).unwrap_err();
     assert_eq!(found, SymbolicError::OrderingLength { ordering: 8, n: 9 });
 }
 
@@ -330,7 +331,7 @@ fn a_long_path_and_a_wide_star_need_no_recursion() {
     let natural: Vec<u32> = (0..n).collect();
     let natural = Permutation::from_elimination_order(&natural).unwrap();
     for edges in [path, star] {
-        let a = pattern(n as usize, &edges);
+        let a = pattern_of_edges(n as usize, &edges).shared();
         let f = SymbolicFactor::analyze(&a, &natural, &SymbolicOptions::default()).unwrap();
         assert_eq!(f.stats().nnz_l, 2 * u64::from(n) - 1);
     }

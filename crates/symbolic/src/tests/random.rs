@@ -3,78 +3,40 @@
 use std::sync::Arc;
 
 use tamarack_sparse::{Pattern, Permutation};
+use tamarack_testkit::{Rng, pattern_of_edges, random_permutation};
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-pub(crate) struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % bound as u64) as usize
-    }
-
-    pub fn order(&mut self, n: usize) -> Permutation {
-        let mut order: Vec<u32> = (0..n as u32).collect();
-        for k in (1..n).rev() {
-            order.swap(k, self.below(k + 1));
-        }
-        Permutation::from_elimination_order(&order).unwrap()
-    }
-
-    /// A pattern of some kind: empty, sparse, dense, banded, with several parts, cliques, a star.
-    pub fn pattern(&mut self, max_order: usize) -> Arc<Pattern> {
-        let n = self.below(max_order + 1);
-        let mut edges = Vec::new();
-        if n > 1 {
-            match self.below(6) {
-                0 => {}
-                1 => edges.extend((1..n as u32).map(|i| (i, 0))),
-                2 => {
-                    let width = 1 + self.below(4);
-                    for j in 0..n {
-                        edges.extend((j + 1..n.min(j + 1 + width)).map(|i| (i as u32, j as u32)));
-                    }
+/// A pattern of some kind: empty, sparse, dense, banded, with several parts, cliques, a star.
+pub(crate) fn random_pattern(random: &mut Rng, max_order: usize) -> Arc<Pattern> {
+    let n = random.below(max_order + 1);
+    let mut edges = Vec::new();
+    if n > 1 {
+        match random.below(6) {
+            0 => {}
+            1 => edges.extend((1..n as u32).map(|i| (i, 0))),
+            2 => {
+                let width = 1 + random.below(4);
+                for j in 0..n {
+                    edges.extend((j + 1..n.min(j + 1 + width)).map(|i| (i as u32, j as u32)));
                 }
-                3 => {
-                    for _ in 0..1 + self.below(n) {
-                        let size = 2 + self.below(4);
-                        let clique: Vec<usize> = (0..size).map(|_| self.below(n)).collect();
-                        for &i in &clique {
-                            edges.extend(clique.iter().map(|&j| (i as u32, j as u32)));
-                        }
-                    }
-                }
-                kind => {
-                    let entries = if kind == 4 { n } else { 1 + n * n / 4 };
-                    for _ in 0..self.below(2 * entries) {
-                        edges.push((self.below(n) as u32, self.below(n) as u32));
+            }
+            3 => {
+                for _ in 0..1 + random.below(n) {
+                    let size = 2 + random.below(4);
+                    let clique: Vec<usize> = (0..size).map(|_| random.below(n)).collect();
+                    for &i in &clique {
+                        edges.extend(clique.iter().map(|&j| (i as u32, j as u32)));
                     }
                 }
             }
+            kind => {
+                let entries = if kind == 4 { n } else { 1 + n * n / 4 };
+                for _ in 0..random.below(2 * entries) {
+                    edges.push((random.below(n) as u32, random.below(n) as u32));
+                }
+            }
         }
-        pattern(n, &edges)
     }
-}
-
-/// The pattern of order `n` with these entries, on either side of the diagonal.
-pub(super) fn pattern(n: usize, edges: &[(u32, u32)]) -> Arc<Pattern> {
-    let mut columns = vec![std::collections::BTreeSet::new(); n];
-    for (j, column) in columns.iter_mut().enumerate() {
-        column.insert(j as u32);
-    }
-    for &(i, j) in edges {
-        columns[i.min(j) as usize].insert(i.max(j));
-    }
-    let mut ptr = vec![0u64];
-    let mut rows = Vec::new();
-    for column in columns {
-        rows.extend(column);
-        ptr.push(rows.len() as u64);
-    }
-    Pattern::lower(n, &ptr, &rows).unwrap().into()
+    pattern_of_edges(n, &edges).shared()
 }
 
 /// Five-point grid of `w × h`.
@@ -91,13 +53,13 @@ pub(super) fn grid(w: u32, h: u32) -> Arc<Pattern> {
             }
         }
     }
-    pattern((w * h) as usize, &edges)
+    pattern_of_edges((w * h) as usize, &edges).shared()
 }
 
 /// A random pattern with one to three unknowns a node, in some cases up to 20, a few entries left out, and a random order that
 /// mostly keeps the unknowns of a node together, one after the other or in any order.
-pub(crate) fn blocks(random: &mut Random, max_nodes: usize) -> (Arc<Pattern>, Permutation) {
-    let base = random.pattern(max_nodes);
+pub(crate) fn blocks(random: &mut Rng, max_nodes: usize) -> (Arc<Pattern>, Permutation) {
+    let base = random_pattern(random, max_nodes);
     let mut first = vec![0u32];
     let most = if random.below(10) == 0 { 20 } else { 3 };
     for q in 0..base.n() {
@@ -118,7 +80,7 @@ pub(crate) fn blocks(random: &mut Random, max_nodes: usize) -> (Arc<Pattern>, Pe
     let n = first[base.n()] as usize;
     let mut order: Vec<u32> = Vec::new();
     let shuffled = random.below(2) == 0;
-    for &q in random.order(base.n()).user_of_elim() {
+    for &q in random_permutation(base.n(), random.bits()).user_of_elim() {
         let members = members(q as usize);
         let turned = random.below(members.len().max(1)) as u32;
         if shuffled {
@@ -132,7 +94,7 @@ pub(crate) fn blocks(random: &mut Random, max_nodes: usize) -> (Arc<Pattern>, Pe
         order.swap(random.below(n), random.below(n));
     }
     (
-        pattern(n, &edges),
+        pattern_of_edges(n, &edges).shared(),
         Permutation::from_elimination_order(&order).unwrap(),
     )
 }
@@ -140,7 +102,7 @@ pub(crate) fn blocks(random: &mut Random, max_nodes: usize) -> (Arc<Pattern>, Pe
 /// A bundle adjustment: points with `unknowns` each, seen by the cameras of one of `kinds` sets, with two unknowns each; points are
 /// eliminated first, in a random order. With the set of each point.
 pub(super) fn bundle(
-    random: &mut Random,
+    random: &mut Rng,
     points: usize,
     unknowns: u32,
     kinds: usize,
@@ -171,12 +133,16 @@ pub(super) fn bundle(
         seen_by.push(set.clone());
     }
     let mut order = Vec::new();
-    for &p in random.order(points).user_of_elim() {
+    for &p in random_permutation(points, random.bits()).user_of_elim() {
         order.extend(p * unknowns..(p + 1) * unknowns);
     }
     order.extend(first..n);
     let order = Permutation::from_elimination_order(&order).unwrap();
-    (pattern(n as usize, &edges), order, seen_by)
+    (
+        pattern_of_edges(n as usize, &edges).shared(),
+        order,
+        seen_by,
+    )
 }
 
 /// Nested dissection of [`grid`] by lines across the longer side.

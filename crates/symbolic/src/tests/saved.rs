@@ -1,17 +1,19 @@
 //! Saved analyses come back equal; damaged ones are refused without harm.
 
-use super::random::{Random, blocks, grid};
+use tamarack_testkit::{Rng, random_permutation};
+
+use super::random::{blocks, grid, random_pattern};
 use crate::{SymbolicError, SymbolicFactor, SymbolicOptions};
 
 fn sample() -> SymbolicFactor {
     let a = grid(9, 7);
-    SymbolicFactor::analyze(&a, &Random(5).order(63), &SymbolicOptions::default()).unwrap()
+    SymbolicFactor::analyze(&a, &random_permutation(63, 5), &SymbolicOptions::default()).unwrap()
 }
 
 /// Of nodes with several unknowns.
 fn sample_of_nodes() -> SymbolicFactor {
     let shaped = |seed| {
-        let (a, order) = blocks(&mut Random(seed), 12);
+        let (a, order) = blocks(&mut Rng::new(seed), 12);
         let f = SymbolicFactor::analyze(&a, &order, &SymbolicOptions::default()).unwrap();
         (f.entries.shaped.len() > 20).then_some(f)
     };
@@ -21,12 +23,12 @@ fn sample_of_nodes() -> SymbolicFactor {
 #[test]
 fn comes_back_equal() {
     for seed in 0..300 {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let (a, order) = if seed % 2 == 0 {
             blocks(&mut random, 12)
         } else {
-            let a = random.pattern(30);
-            let order = random.order(a.n());
+            let a = random_pattern(&mut random, 30);
+            let order = random_permutation(a.n(), random.bits());
             (a, order)
         };
         let f = SymbolicFactor::analyze(&a, &order, &SymbolicOptions::default()).unwrap();
@@ -74,7 +76,7 @@ fn follow(f: &SymbolicFactor) -> usize {
 #[test]
 fn changed_bytes_are_refused_or_harmless() {
     let samples = [sample(), sample_of_nodes()].map(|f| f.to_bytes());
-    let mut random = Random(77);
+    let mut random = Rng::new(77);
     let mut refused = 0;
     for bytes in (0..20_000).map(|k| &samples[k % 2]) {
         let mut bad = bytes.clone();

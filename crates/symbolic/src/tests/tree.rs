@@ -1,7 +1,9 @@
 //! The elimination tree, its postorder, and the stack.
 
 use super::naive;
-use super::random::Random;
+use tamarack_testkit::{Rng, random_permutation};
+
+use super::random::random_pattern;
 use tamarack_sparse::Runs;
 
 use crate::etree::elimination_tree;
@@ -20,9 +22,9 @@ fn trees_are_first_rows_and_postorders_make_ranges() {
     });
     let mut compared = 0;
     for seed in 0..2000 {
-        let mut random = Random(seed);
-        let a = random.pattern(if seed % 10 == 0 { 60 } else { 24 });
-        let order = random.order(a.n());
+        let mut random = Rng::new(seed);
+        let a = random_pattern(&mut random, if seed % 10 == 0 { 60 } else { 24 });
+        let order = random_permutation(a.n(), random.bits());
         let runs = Runs::find(&a);
         let nodes = Nodes::find(&a, runs.as_ref(), &order);
         let rows = LowerRows::new(&a, runs.as_ref(), &nodes);
@@ -77,9 +79,9 @@ fn best_peak(children: &mut [(u128, u128)], fixed: usize, own: u128) -> u128 {
 fn no_order_of_children_needs_less_stack() {
     let (mut compared, mut wide) = (0, 0);
     for seed in 0..1500 {
-        let mut random = Random(seed);
-        let a = random.pattern(40);
-        let order = random.order(a.n());
+        let mut random = Rng::new(seed);
+        let a = random_pattern(&mut random, 40);
+        let order = random_permutation(a.n(), random.bits());
         let options = SymbolicOptions {
             amalgamation: None,
             ..SymbolicOptions::default()

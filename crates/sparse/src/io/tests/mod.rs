@@ -1,6 +1,7 @@
 //! Tests of the readers and writers: right files, wrong files, and files that come back.
 
 mod archives;
+mod faults;
 mod fixed_width;
 mod matrix_market;
 mod round_trip;

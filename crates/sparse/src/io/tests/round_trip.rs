@@ -112,21 +112,6 @@ fn files_are_replaced_whole() {
 }
 
 #[test]
-fn a_full_disk_leaves_the_old_file() {
-    // Writing fails midway: what was there stays, and nothing else remains.
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.mtx");
-    std::fs::write(&path, "old").unwrap();
-    let result = super::super::write::to_file(&path, |out| {
-        out.write_all(&[b'1'; 1 << 17])?;
-        Err(std::io::Error::from(std::io::ErrorKind::StorageFull))
-    });
-    assert!(result.unwrap_err().to_string().starts_with("cannot write "));
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-}
-
-#[test]
 fn progress_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("A.mtx");

@@ -1,0 +1,85 @@
+//! What a good run prints.
+
+mod common;
+
+use common::tamarack;
+
+#[test]
+fn a_good_run_prints_the_keys_that_scripts_rely_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("x.mtx");
+    let args = [
+        "solve",
+        "model:el3d_4",
+        "--json",
+        "-o",
+        out.to_str().unwrap(),
+    ];
+    let output = tamarack(&args, dir.path());
+    assert_eq!(output.status.code(), Some(0));
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    for path in [
+        "/matrix/source",
+        "/matrix/n",
+        "/matrix/nnz",
+        "/analysis/ordering",
+        "/analysis/nnz_l",
+        "/analysis/flops",
+        "/analysis/supernodes",
+        "/analysis/seconds/order",
+        "/analysis/seconds/symbolic",
+        "/analysis/seconds/plan",
+        "/factorize/seconds",
+        "/factorize/gflops",
+        "/factorize/threads",
+        "/factorize/device",
+        "/factorize/precision",
+        "/factorize/peak_bytes",
+        "/factorize/predicted_bytes",
+        "/factorize/predicted_seconds",
+        "/solve/seconds",
+        "/solve/rhs",
+        "/solve/refinement_steps",
+        "/accuracy/normwise_backward_error",
+        "/accuracy/componentwise_backward_error",
+        "/accuracy/forward_error",
+    ] {
+        assert!(
+            object.pointer(path).is_some(),
+            "{path} is missing in {object}"
+        );
+    }
+    let x = std::fs::read_to_string(out).unwrap();
+    assert!(x.starts_with("%%MatrixMarket matrix array real general"));
+    for args in [
+        &["--help"][..],
+        &["--version"],
+        &["solve", "--help"],
+        &["generate", "--list"],
+    ] {
+        assert_eq!(
+            tamarack(args, dir.path()).status.code(),
+            Some(0),
+            "{args:?}"
+        );
+    }
+}
+
+#[test]
+fn the_list_of_models_is_one_object() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = tamarack(&["generate", "--list", "--json"], dir.path());
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(object["models"][0]["example"].is_string(), "{object}");
+}
+
+#[test]
+fn a_matrix_without_entries_has_no_range_of_its_diagonal() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("empty.mtx");
+    let text = "%%MatrixMarket matrix coordinate real symmetric\n0 0 0\n";
+    std::fs::write(&path, text).unwrap();
+    let output = tamarack(&["info", path.to_str().unwrap()], dir.path());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(!text.contains("inf to"), "{text}");
+}
