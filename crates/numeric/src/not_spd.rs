@@ -42,6 +42,8 @@ pub enum Cause {
     },
     /// Intermediate results overflowed although every entry is finite.
     Overflow,
+    /// The pivot is positive, but below the smallest normal number: its reciprocal would overflow.
+    Underflow,
     /// The diagonal entry of the column is zero.
     ZeroDiagonal,
     /// The diagonal entry of the column is negative.
@@ -70,9 +72,11 @@ impl NotPositiveDefinite {
         let column = symbolic.permutation().user(position);
         let diagonal = a.column(column.get()).1[0].to_f64();
         let rounding = VANISHED * T::EPSILON.to_f64() * (a.n() as f64).sqrt();
-        // A positive one is refused where it is subnormal.
-        let cause = if !pivot.is_finite() || pivot > 0.0 {
+        let cause = if !pivot.is_finite() {
             first_not_finite(a).unwrap_or(Cause::Overflow)
+        } else if pivot > 0.0 && pivot > rounding * diagonal {
+            // A positive one is refused where it is subnormal.
+            Cause::Underflow
         } else if diagonal == 0.0 {
             Cause::ZeroDiagonal
         } else if diagonal < 0.0 {
@@ -158,6 +162,7 @@ impl fmt::Display for Cause {
                 row.0, column.0
             ),
             Self::Overflow => f.write_str("intermediate results overflowed: scale the matrix"),
+            Self::Underflow => f.write_str("its numbers are too small to be divided by: scale the matrix"),
             Self::ZeroDiagonal => f.write_str("its diagonal entry is zero or missing"),
             Self::NegativeDiagonal { value } => write!(f, "its diagonal entry is {value:e}"),
             Self::MissingConstraint => f.write_str(

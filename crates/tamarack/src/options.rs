@@ -32,8 +32,10 @@ pub struct Options {
     pub gpu: GpuOptions,
     /// Threads, of which 4096 are the most; `None` for as many as the operating system offers.
     pub threads: Option<usize>,
-    /// Memory that the analysis and the factor may take, in bytes; `None` for what the operating
-    /// system says is available, where it says so (Linux), and no limit elsewhere.
+    /// Memory that a factorization may take, in bytes, what it keeps of the analysis included; `None` for what the operating
+    /// system says is available ([`available_memory_bytes`]), where it says so (Linux), and no limit elsewhere. Vectors of solves come
+    /// on top: some 50 bytes for each unknown, 20 more for each of up to 16 right-hand sides that are solved together, and a copy of
+    /// the right-hand sides while they are refined. So does what the analysis holds while it runs.
     pub memory_bytes: Option<u64>,
     /// How [`Factor::solve_refined`](crate::Factor::solve_refined) refines.
     pub refine: RefineOptions,

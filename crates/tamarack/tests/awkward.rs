@@ -4,7 +4,7 @@ mod common;
 
 use common::{devices, diagonal, everywhere, factorized, options, tridiagonal};
 use tamarack::{
-    Analysis, Cause, Duplicates, ErrorKind, OnNotSpd, Options, Outcome, Precision,
+    Analysis, Cause, Duplicates, ErrorKind, Factor, OnNotSpd, Options, Outcome, Precision,
     ResidualPrecision, SymmetricCsc, Triplets,
 };
 use tamarack_testkit::{hilbert, model};
@@ -184,7 +184,11 @@ fn pivots_without_a_reciprocal_are_refused() {
         ] {
             let analysis = Analysis::new(a.pattern(), &options(precision)).unwrap();
             match analysis.factorize(&a) {
-                Err(error) => assert_eq!(error.kind(), ErrorKind::NotPositiveDefinite),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::NotPositiveDefinite);
+                    let details = error.not_positive_definite().unwrap();
+                    assert_eq!(details.cause, Cause::Underflow, "{details}");
+                }
                 // Mixed precision scales.
                 Ok(mut factor) => {
                     let mut x: Vec<f64> = a.diagonal().collect();
@@ -259,5 +263,38 @@ fn numbers_out_of_the_range_of_single_precision_are_named() {
             .solve_refined(&a, &mut x)
             .unwrap();
         assert!(report.componentwise_backward_error() < 1e-15);
+    }
+}
+
+/// Right-hand sides of all sizes between 0 and 1, of both signs.
+fn right_sides(n: usize, nrhs: usize) -> Vec<f64> {
+    let at = |k: usize| ((k * 37 + 101) % 1009) as f64 / 1009.0 - 0.3;
+    (0..n * nrhs).map(at).collect()
+}
+
+#[test]
+fn single_precision_takes_right_hand_sides_of_any_size() {
+    let a = model("p2d5_30");
+    let single = |options: &Options| options.precision != Precision::F64;
+    for options in everywhere().into_iter().filter(single) {
+        let mut factor = factorized(&a, &options);
+        let answer = |factor: &mut Factor, unit: f64| {
+            let mut x = right_sides(a.n(), 3);
+            // One of the columns is of another size than the others.
+            x[a.n()..2 * a.n()].iter_mut().for_each(|x| *x *= unit);
+            let report = factor.solve_refined(&a, &mut x).unwrap();
+            x[a.n()..2 * a.n()].iter_mut().for_each(|x| *x /= unit);
+            (x, report)
+        };
+        let (expected, of_one) = answer(&mut factor, 1.0);
+        for power in [-900, -140, -100, 100, 140, 900] {
+            let (x, report) = answer(&mut factor, 2f64.powi(power));
+            let outcome = (report.outcome, report.refine.converged);
+            assert_eq!(outcome, (of_one.outcome, of_one.refine.converged));
+            for (x, y) in x.iter().zip(&expected) {
+                let near = (x - y).abs() <= 1e-12 * y.abs();
+                assert!(near, "{options:?} 2^{power}: {x:e} {y:e}");
+            }
+        }
     }
 }

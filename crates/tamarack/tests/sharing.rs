@@ -144,31 +144,6 @@ fn the_factorization_inside_a_solve_can_be_stopped() {
 }
 
 #[test]
-fn single_precision_takes_right_hand_sides_of_any_size() {
-    let a = model("p2d5_30");
-    for precision in [Precision::F32, Precision::Mixed] {
-        let mut factor = factorized(&a, &options(precision, 2));
-        let answer = |factor: &mut Factor, unit: f64| {
-            let mut x = right_sides(a.n(), 3, 1);
-            // One of the columns is of another size than the others.
-            x[a.n()..2 * a.n()].iter_mut().for_each(|x| *x *= unit);
-            let report = factor.solve_refined(&a, &mut x).unwrap();
-            x[a.n()..2 * a.n()].iter_mut().for_each(|x| *x /= unit);
-            (x, report)
-        };
-        let (expected, of_one) = answer(&mut factor, 1.0);
-        for power in [-900, -140, -100, 100, 140, 900] {
-            let (x, report) = answer(&mut factor, 2f64.powi(power));
-            let outcome = (report.outcome, report.refine.converged);
-            assert_eq!(outcome, (of_one.outcome, of_one.refine.converged));
-            for (x, y) in x.iter().zip(&expected) {
-                assert!((x - y).abs() <= 1e-12 * y.abs(), "{precision:?} 2^{power}");
-            }
-        }
-    }
-}
-
-#[test]
 fn a_factor_on_a_gpu_is_not_shared() {
     if tamarack_gpu::testing::gpu().is_none() {
         return;
