@@ -64,12 +64,11 @@ impl Stream {
         // SAFETY: the stream is alive.
         let code = unsafe { driver::cuStreamBeginCapture_v2(self.raw(), mode) };
         check(code, "cuStreamBeginCapture")?;
+        let capture = Capture(self);
         let enqueued = enqueue();
-        let mut graph = Recording(ptr::null_mut());
-        // SAFETY: the stream is alive and capturing; `graph` outlives the call.
-        let code = unsafe { driver::cuStreamEndCapture(self.raw(), &raw mut graph.0) };
+        let graph = capture.end();
         enqueued?;
-        check(code, "cuStreamEndCapture")?;
+        let graph = graph?;
         Ok(self.instantiate(&graph)?)
     }
 
@@ -87,6 +86,32 @@ impl Stream {
             exec,
             nodes,
         })
+    }
+}
+
+/// A stream that records; it stops where this ends, were it by a panic.
+struct Capture<'a>(&'a Stream);
+
+impl Capture<'_> {
+    /// What was recorded.
+    fn end(self) -> Result<Recording, GpuError> {
+        let (graph, code) = self.stop();
+        std::mem::forget(self);
+        check(code, "cuStreamEndCapture")?;
+        Ok(graph)
+    }
+
+    fn stop(&self) -> (Recording, driver::CUresult) {
+        let mut graph = Recording(ptr::null_mut());
+        // SAFETY: the stream is alive and capturing; `graph` outlives the call.
+        let code = unsafe { driver::cuStreamEndCapture(self.0.raw(), &raw mut graph.0) };
+        (graph, code)
+    }
+}
+
+impl Drop for Capture<'_> {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

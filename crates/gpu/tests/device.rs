@@ -1,5 +1,6 @@
 //! The device layer on a real device; skipped, visibly, where there is none.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -180,6 +181,10 @@ fn a_graph_repeats_what_was_recorded() {
     assert_eq!(stream.to_host(&z).unwrap(), [50.0, 100.0, 150.0]);
     let failed = stream.capture(|| stream.copy(x.view().slice(1..)?, &mut y));
     assert!(matches!(failed, Err(GpuError::Shape { .. })));
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        stream.capture(|| -> Result<(), GpuError> { panic!("on purpose") })
+    }));
+    assert!(panicked.is_err());
     axpy(&stream, &kernel, 1.0, &x, &mut y);
     assert_eq!(stream.to_host(&y).unwrap(), [6.0, 12.0, 18.0]);
 }

@@ -70,7 +70,7 @@ template <u32 LANES, u32 VECTORS> __device__ __forceinline__ void backward_error
     for (u32 v = 0; v < VECTORS; v++) {
         most[v][MATRIX] = norms;
         if (v >= here) break;
-        for (u32 row = blockIdx.x * THREADS + threadIdx.x; row < p.a.n; row += gridDim.x * THREADS) {
+        for (u64 row = blockIdx.x * THREADS + threadIdx.x; row < p.a.n; row += gridDim.x * THREADS) {
             take_larger(most[v][SOLUTION], x[v * p.ld_x + row]);
             take_larger(most[v][RIGHT_HAND_SIDE], b[v * p.ld_b + row]);
         }

@@ -54,7 +54,7 @@ template <u32 SUMS> __device__ __forceinline__ bool sum_blocks(f64 (&v)[SUMS], f
 // d, p, ap <- 0, z <- r, whose largest magnitude is `norm`.
 extern "C" __global__ void __launch_bounds__(THREADS)
 conjugate_begin(u32 n, const f64 *r, f64 *z, f64 *d, f64 *p, f64 *ap, State *state, f64 norm, f64 target, u32 most) {
-    for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) z[i] = r[i], d[i] = 0, p[i] = 0, ap[i] = 0;
+    for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) z[i] = r[i], d[i] = 0, p[i] = 0, ap[i] = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0) *state = {1, 0, 0, target, (u64)__double_as_longlong(norm), 0, most, 1, 0};
 }
 
@@ -91,7 +91,7 @@ conjugate_advance(u32 n, f64 *d, const f64 *p, const f64 *ap, f64 *r, f64 *z, St
     if (!state->going) return;
     const f64 alpha = state->alpha;
     u64 most = 0;
-    for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
+    for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
         const f64 left = r[i] - alpha * ap[i];
         d[i] += alpha * p[i];
         r[i] = left, z[i] = left;
@@ -108,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 conjugate_dots(u32 n, const f64 *r, const f64 *z, const f64 *ap, f64 *partials, State *state) {
     if (!state->going) return;
     f64 sums[2] = {};
-    for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
+    for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
         sums[0] = fma(r[i], z[i], sums[0]);
         sums[1] = fma(z[i], ap[i], sums[1]);
     }
@@ -124,5 +124,5 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 conjugate_direction(u32 n, f64 *p, const f64 *z, const State *state) {
     if (!state->going) return;
     const f64 beta = state->beta;
-    for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) p[i] = z[i] + beta * p[i];
+    for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) p[i] = z[i] + beta * p[i];
 }

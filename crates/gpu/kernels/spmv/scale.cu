@@ -21,7 +21,7 @@ __device__ __forceinline__ f64 scale_of(f64 a) {
 // scale <- D, so that the diagonal of D A D is about 1.
 extern "C" __global__ void __launch_bounds__(THREADS)
 scale_diagonal(const u32 *starts, const f64 *values, f64 *scale, u32 n) {
-    for (u32 j = blockIdx.x * THREADS + threadIdx.x; j < n; j += gridDim.x * THREADS) scale[j] = scale_of(values[starts[j]]);
+    for (u64 j = blockIdx.x * THREADS + threadIdx.x; j < n; j += gridDim.x * THREADS) scale[j] = scale_of(values[starts[j]]);
 }
 
 // The power of two below a norm with these bits; 1 where single precision takes the column as it is, with room for what is
@@ -39,7 +39,7 @@ scale_columns(const f64 *scale, f64 *x, u64 *norms, u32 n) {
     __shared__ u64 most_of[THREADS / WARP];
     f64 *column = x + (u64)blockIdx.y * n;
     u64 most = 0;
-    for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
+    for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
         const f64 scaled = column[i] * scale[i];
         column[i] = scaled, most = larger(most, (u64)__double_as_longlong(fabs(scaled)));
     }
@@ -58,7 +58,7 @@ scale_into_range(f64 *x, const u64 *norms, u32 n) {
     if (power == 0) return;
     const f64 factor = power_of_two(-power);
     f64 *column = x + (u64)blockIdx.y * n;
-    for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) column[i] *= factor;
+    for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) column[i] *= factor;
 }
 
 // X <- D X, times the units of the columns.
@@ -66,13 +66,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 scale_back(const f64 *scale, f64 *x, const u64 *norms, u32 n) {
     const f64 unit = power_of_two(unit_of(norms[blockIdx.y]));
     f64 *column = x + (u64)blockIdx.y * n;
-    for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) column[i] = column[i] * unit * scale[i];
+    for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) column[i] = column[i] * unit * scale[i];
 }
 
 // before <- x, x <- x + y: a step that can be taken back.
 extern "C" __global__ void __launch_bounds__(THREADS)
 scale_step(f64 *x, f64 *before, const f64 *y, u32 n) {
-    for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
+    for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
         const f64 old = x[i];
         before[i] = old;
         x[i] = old + y[i];
