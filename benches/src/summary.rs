@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::machine::Limits;
-use crate::record::{Record, geometric_mean, median};
+use crate::record::{Record, geometric_mean, largest, median};
 use crate::{Result, plot};
 
 /// What Tamarack is called in records.
@@ -46,7 +46,8 @@ struct Medians {
     gflop: f64,
     stored: f64,
     peak: f64,
-    error: f64,
+    /// Largest backward errors with 1 and 16 right-hand sides.
+    errors: (f64, f64),
 }
 
 impl Medians {
@@ -73,7 +74,10 @@ impl Medians {
             gflop: one(|r| r.gflop),
             stored: one(|r| r.stored_millions),
             peak: one(|r| r.peak_bytes),
-            error: one(|r| r.backward_error),
+            errors: (
+                largest(records.iter().map(|r| r.backward_error)),
+                largest(records.iter().map(|r| r.backward_error_16)),
+            ),
         }
     }
 }
@@ -171,6 +175,13 @@ fn table<'a>(records: &[&'a Record]) -> Table<'a> {
     rows.collect()
 }
 
+/// Matrix, solver and threads.
+type Run<'a> = (&'a str, &'a str, usize);
+
+fn run(record: &Record) -> Run<'_> {
+    (&record.matrix, &record.solver, record.threads)
+}
+
 impl Page {
     /// Writes `summary.md` and the plots into a folder.
     pub fn write(&self, folder: &Path) -> Result<()> {
@@ -194,9 +205,17 @@ impl Page {
         Ok(())
     }
 
+    /// Solvers that gave a wrong answer in some turn, and what was wrong.
+    fn wrong(&self) -> BTreeMap<Run<'_>, String> {
+        let wrong = |r| Some((run(r), r.wrong()?));
+        self.records.iter().filter_map(wrong).collect()
+    }
+
     fn tables(&self) -> impl Iterator<Item = (&Limits, Table<'_>)> {
-        self.limits.iter().filter_map(|limits| {
+        let wrong = self.wrong();
+        self.limits.iter().filter_map(move |limits| {
             let records = self.records.iter().filter(|r| r.threads == limits.threads);
+            let records = records.filter(|r| !wrong.contains_key(&run(r)));
             let table = table(&records.collect::<Vec<_>>());
             (!table.is_empty()).then_some((limits, table))
         })
@@ -237,11 +256,13 @@ impl Page {
             self.command.join(" "),
             self.baseline
         );
-        if !self.skipped.is_empty() {
-            text.push_str("\nSkipped:\n\n");
-            for what in &self.skipped {
-                let _ = writeln!(text, "- {what}");
-            }
+        let wrong = self.wrong();
+        let wrong = wrong.iter().map(|((matrix, solver, threads), what)| {
+            format!("{matrix}, {solver}, {threads} thread(s): {what}")
+        });
+        let skipped: Vec<String> = self.skipped.iter().cloned().chain(wrong).collect();
+        if !skipped.is_empty() {
+            let _ = writeln!(text, "\nSkipped:\n\n- {}", skipped.join("\n- "));
         }
         for (limits, table) in self.tables() {
             let _ = write!(text, "\n## {} thread(s)\n", limits.threads);
@@ -308,7 +329,7 @@ fn digits(value: f64) -> String {
 /// One line for every solver and matrix.
 fn everything(table: &Table<'_>) -> String {
     let mut text = String::from(
-        "\n### everything\n\n| matrix | solver | first s | refactor s | least | most | solve 1 s | solve 16 s | whole s | again s | stored M | peak MB | backward error |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        "\n### everything\n\n| matrix | solver | first s | refactor s | least | most | solve 1 s | solve 16 s | whole s | again s | stored M | peak MB | backward error | of 16 |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for (matrix, solvers) in table {
         for (solver, m) in solvers {
@@ -332,7 +353,7 @@ fn everything(table: &Table<'_>) -> String {
                 };
                 let _ = write!(text, " {shown} |");
             }
-            let _ = writeln!(text, " {:.1e} |", m.error);
+            let _ = writeln!(text, " {:.1e} | {:.1e} |", m.errors.0, m.errors.1);
         }
     }
     text

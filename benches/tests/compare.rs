@@ -24,6 +24,7 @@ fn a_comparison_without_drivers_runs_tamarack_and_faer() {
     let solvers: Vec<&str> = records[..3].iter().map(|r| r.solver.as_str()).collect();
     assert_eq!(solvers, ["tamarack", "faer", "tamarack"]);
     assert!(records.iter().all(|r| r.backward_error < 1e-14));
+    assert!(records.iter().all(|r| r.backward_error_16 < 1e-14));
     let summary = std::fs::read_to_string(folder.path().join("summary.md")).unwrap();
     assert!(summary.contains("### refactorize") && summary.contains("| p3d7_6 |"));
     assert!(summary.contains("- all peers but faer: no --drivers"));

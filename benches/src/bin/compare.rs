@@ -210,7 +210,8 @@ fn metis(drivers: &Path, matrix: &Path, limit: u64) -> Result<PathBuf> {
 }
 
 fn parse(line: &str) -> Result<Record> {
-    Ok(serde_json::from_str(line)?)
+    let record = serde_json::from_str(line);
+    Ok(record.map_err(|e| format!("{e}: was the driver built of other sources?"))?)
 }
 
 /// The last line that a command prints; it is ended after `limit` seconds.
@@ -244,8 +245,9 @@ fn run(command: &mut Command, limit: u64) -> Result<String> {
 
 /// What is said while running.
 fn progress(r: &Record) -> String {
+    let wrong = r.wrong().map_or(String::new(), |w| format!("; {w}"));
     format!(
-        "{} {} x{}: first {:.4}, refactor {:.4}, solve {:.4} / {:.4} s",
+        "{} {} x{}: first {:.4}, refactor {:.4}, solve {:.4} / {:.4} s{wrong}",
         r.matrix,
         r.solver,
         r.threads,

@@ -19,6 +19,7 @@ fn record(solver: &str, refactor: f64, solve: f64) -> Record {
         stored_millions: 1.0,
         peak_bytes: 16e6,
         backward_error: 0.0,
+        backward_error_16: 0.0,
     }
 }
 
@@ -65,6 +66,25 @@ fn what_did_not_run_is_said() {
     let mut page = page(BEST);
     page.skipped.insert("mumps: no driver built".into());
     assert!(page.text().contains("- mumps: no driver built"));
+}
+
+#[test]
+fn wrong_answers_are_left_out_of_ratios_and_said() {
+    for (one, many) in [(2e-10, 0.0), (0.0, f64::NAN), (f64::NAN, 0.0)] {
+        let mut page = page(BEST);
+        page.records.push(record("a", 0.001, 0.001)); // a later turn, right and fast
+        page.records[1].backward_error = one;
+        page.records[1].backward_error_16 = many;
+        let text = page.text();
+        assert!(text.contains("| m | 1.000 | 4.000 | b | 0.25 |"), "{text}");
+        assert!(!text.contains("| m | a |"), "{text}");
+        assert!(text.contains("\n- m, a, 1 thread(s): wrong answers"));
+    }
+    let mut page = page(BEST);
+    page.records[0].backward_error = f64::NAN;
+    let text = page.text();
+    assert!(!text.contains("### refactorize"), "no ratios: {text}");
+    assert!(text.contains("- m, tamarack, 1 thread(s): wrong answers"));
 }
 
 #[test]
