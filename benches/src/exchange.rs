@@ -119,6 +119,12 @@ fn column_error(a: &SymmetricCsc<f64>, x: &[f64], b: &[f64]) -> f64 {
     residual / (a.norm_inf() * norm(x) + norm(b))
 }
 
+/// Writes an elimination order as [`read_order`] reads it.
+pub fn write_order(path: &Path, order: &Permutation) -> Result<()> {
+    let bytes = order.user_of_elim().iter().flat_map(|u| u.to_ne_bytes());
+    std::fs::write(path, bytes.collect::<Vec<u8>>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,12 @@ use tamarack::{Analysis, Options, Ordering, Permutation, SymmetricCsc};
 use crate::timing::{MANY, MOST, cycle, peak_bytes, repeat, resident_bytes};
 use crate::{Record, Result, exchange};
 
+/// Tamarack's own order of `a`, for solvers that are to have the same.
+pub fn order(a: &SymmetricCsc<f64>) -> Result<Permutation> {
+    let analysis = Analysis::new(a.pattern(), &Options::default())?;
+    Ok(analysis.symbolic().permutation().clone())
+}
+
 /// All phases of Tamarack on `a`, in the given order or its own.
 pub fn run(a: &SymmetricCsc<f64>, order: Option<Permutation>, threads: usize) -> Result<Record> {
     let (b, before) = (exchange::right_hand_side(a), resident_bytes());
@@ -83,5 +89,6 @@ pub fn run(a: &SymmetricCsc<f64>, order: Option<Permutation>, threads: usize) ->
         peak_bytes: peak,
         backward_error: exchange::backward_error(a, &x, &b),
         backward_error_16: exchange::backward_error(a, &x16, &b),
+        order: String::new(),
     })
 }

@@ -161,6 +161,7 @@ pub fn run(a: &SymmetricCsc<f64>, order: Option<Permutation>, threads: usize) ->
         peak_bytes,
         backward_error: exchange::backward_error(a, &x, &b),
         backward_error_16: exchange::backward_error(a, &x16, &b),
+        order: String::new(),
     })
 }
 

@@ -47,6 +47,9 @@ pub struct Record {
     /// The same for 16 right-hand sides, the larger of the first and the last column's.
     #[serde(deserialize_with = "or_nan")]
     pub backward_error_16: f64,
+    /// The order that the solver had, in words; `compare` knows it, a driver does not.
+    #[serde(default)]
+    pub order: String,
 }
 
 /// The largest backward error of an answer. Systems that are badly conditioned stay below: the

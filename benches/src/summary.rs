@@ -264,6 +264,7 @@ impl Page {
         if !skipped.is_empty() {
             let _ = writeln!(text, "\nSkipped:\n\n- {}", skipped.join("\n- "));
         }
+        text.push_str(&orders(&self.records));
         for (limits, table) in self.tables() {
             let _ = write!(text, "\n## {} thread(s)\n", limits.threads);
             for phase in &PHASES {
@@ -317,6 +318,27 @@ impl Page {
         }
         format!("\n### {}\n\n{head}\n{rule}\n{rows}\n", phase.title)
     }
+}
+
+/// Which order the solvers had, for every matrix.
+fn orders(records: &[Record]) -> String {
+    let mut rows: Vec<((&str, &str), BTreeSet<&str>)> = Vec::new();
+    for r in records {
+        let key = (r.matrix.as_str(), r.order.as_str());
+        match rows.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, solvers)) => drop(solvers.insert(&r.solver)),
+            None => rows.push((key, BTreeSet::from([r.solver.as_str()]))),
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("\n## Orders\n\n| matrix | order | solvers |\n|---|---|---|\n");
+    for ((matrix, order), solvers) in rows {
+        let solvers: Vec<&str> = solvers.into_iter().collect();
+        let _ = writeln!(text, "| {matrix} | {order} | {} |", solvers.join(", "));
+    }
+    text
 }
 
 /// Four significant digits.

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
 use tamarack_benches::record::median;
-use tamarack_benches::solvers::{Job, Solver, solvers, wanted};
+use tamarack_benches::solvers::{Job, Order, Solver, solvers, wanted};
 use tamarack_benches::summary::Page;
 use tamarack_benches::{Record, Result, machine};
 
@@ -54,7 +54,8 @@ struct Args {
     /// Only these peers: faer, pardiso, cholmod, mumps, eigen; or variants, as pardiso/10.
     #[arg(long, value_delimiter = ',')]
     solvers: Vec<String>,
-    /// The order that solvers are given. PARDISO always uses its own METIS, which suits it best.
+    /// The order that solvers are given: METIS's if its driver is there, else Tamarack's; for small
+    /// matrices of the sets each its own. PARDISO always uses its own METIS, which suits it best.
     #[arg(long, value_enum)]
     ordering: Option<Given>,
     /// What ratios are to: `best-peer` of each phase, or one solver by name.
@@ -80,14 +81,32 @@ struct Args {
 /// Where the order comes from.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Given {
-    /// METIS's, the same for all (the default but for `small`).
+    /// METIS's, the same for all.
     Metis,
+    /// Tamarack's, the same for all.
+    Tamarack,
     /// Each solver's own default.
     Own,
 }
 
-fn main() -> Result<()> {
-    let args = Args::parse();
+fn main() -> ExitCode {
+    match compare(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn compare(args: &Args) -> Result<()> {
+    if args.ordering == Some(Given::Metis) && metis(args).is_none() {
+        return Err(
+            "--ordering metis needs the driver `metis`: `benches/peers/cpu/build.sh` builds \
+             it, and --drivers names its folder"
+                .into(),
+        );
+    }
     std::fs::create_dir_all(&args.out)?;
     let mut page = Page {
         machine: machine::describe(),
@@ -102,21 +121,18 @@ fn main() -> Result<()> {
     let work = tempfile::tempdir()?;
     let drive = std::env::current_exe()?.with_file_name("drive");
     let mut raw = std::fs::File::create(args.out.join("raw.jsonl"))?;
-    for (source, small) in expand(&args) {
+    for (source, small) in expand(args) {
         let name = short_name(&source);
         let matrix = work.path().join(format!("{name}.bin"));
         let mut prepare = Command::new(&drive);
         prepare.arg("prepare").arg(&matrix).args([&source, "1"]);
-        if let Err(error) = run(&mut prepare, args.limit) {
-            note(&mut page.skipped, format!("{name}: {error}"));
-            continue;
-        }
-        let given = args
-            .ordering
-            .unwrap_or(if small { Given::Own } else { Given::Metis });
-        let order = match (given, &args.drivers) {
-            (Given::Metis, Some(drivers)) => Some(metis(drivers, &matrix, args.limit)?),
-            _ => None,
+        let prepared = run(&mut prepare, args.limit);
+        let order = match prepared.and_then(|_| order(args, &drive, &matrix, small)) {
+            Ok(order) => order,
+            Err(error) => {
+                note(&mut page.skipped, format!("{name}: {error}"));
+                continue;
+            }
         };
         for &threads in &args.threads {
             let job = Job {
@@ -126,32 +142,39 @@ fn main() -> Result<()> {
                 matrix: &matrix,
                 name: &name,
                 threads,
-                order: order.as_deref(),
+                order: order.as_ref(),
                 small,
             };
-            let solvers = chosen(&args, &job, &mut page.skipped);
-            for _ in 0..args.rounds {
-                for solver in &solvers {
-                    let mut command = Command::new(&solver.program);
-                    command.args(&solver.args).envs(solver.env.iter().cloned());
-                    match run(&mut command, args.limit).and_then(|line| parse(&line)) {
-                        Ok(record) => {
-                            writeln!(raw, "{}", serde_json::to_string(&record)?)?;
-                            eprintln!("{}", progress(&record));
-                            page.records.push(record);
-                        }
-                        Err(error) => {
-                            let label = &solver.label;
-                            note(&mut page.skipped, format!("{name}, {label}: {error}"));
-                        }
-                    }
-                }
-            }
+            rounds(args, &job, &mut page, &mut raw)?;
             page.write(&args.out)?;
         }
         std::fs::remove_file(&matrix)?;
     }
     page.write(&args.out)
+}
+
+/// All solvers on one matrix with one number of threads, by turns.
+fn rounds(args: &Args, job: &Job<'_>, page: &mut Page, raw: &mut impl Write) -> Result<()> {
+    let solvers = chosen(args, job, &mut page.skipped);
+    for _ in 0..args.rounds {
+        for solver in &solvers {
+            let mut command = Command::new(&solver.program);
+            command.args(&solver.args).envs(solver.env.iter().cloned());
+            match run(&mut command, args.limit).and_then(|line| parse(&line)) {
+                Ok(mut record) => {
+                    record.order.clone_from(&solver.order);
+                    writeln!(raw, "{}", serde_json::to_string(&record)?)?;
+                    eprintln!("{}", progress(&record));
+                    page.records.push(record);
+                }
+                Err(error) => {
+                    let (name, label) = (job.name, &solver.label);
+                    note(&mut page.skipped, format!("{name}, {label}: {error}"));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Solvers asked for whose drivers are there; the others are noted.
@@ -201,12 +224,34 @@ fn short_name(source: &str) -> String {
     base.split('.').next().unwrap_or(base).to_owned()
 }
 
-/// METIS's order of the matrix.
-fn metis(drivers: &Path, matrix: &Path, limit: u64) -> Result<PathBuf> {
-    let order = matrix.with_extension("i32");
-    let mut command = Command::new(drivers.join("metis"));
-    run(command.arg(matrix).arg(&order), limit)?;
-    Ok(order)
+/// METIS's driver, if it is built.
+fn metis(args: &Args) -> Option<PathBuf> {
+    let driver = args.drivers.as_ref()?.join("metis");
+    driver.exists().then_some(driver)
+}
+
+/// The order that solvers are given for a matrix; none if each has its own.
+fn order(args: &Args, drive: &Path, matrix: &Path, small: bool) -> Result<Option<Order>> {
+    let file = matrix.with_extension("i32");
+    let metis = metis(args);
+    let given = args.ordering.unwrap_or(match (small, &metis) {
+        (true, _) => Given::Own,
+        (false, Some(_)) => Given::Metis,
+        (false, None) => Given::Tamarack,
+    });
+    let (mut command, name) = match (given, metis) {
+        (Given::Metis, Some(driver)) => (Command::new(driver), "METIS's"),
+        (Given::Metis, None) => return Err("no driver `metis`".into()),
+        (Given::Tamarack, _) => (Command::new(drive), "Tamarack's"),
+        (Given::Own, _) => return Ok(None),
+    };
+    if given == Given::Tamarack {
+        command.arg("order").arg(matrix).args(["-", "1"]).arg(&file);
+    } else {
+        command.arg(matrix).arg(&file);
+    }
+    run(&mut command, args.limit)?;
+    Ok(Some(Order { file, name }))
 }
 
 fn parse(line: &str) -> Result<Record> {
@@ -238,7 +283,7 @@ fn run(command: &mut Command, limit: u64) -> Result<String> {
         err.read_to_string(&mut said)?;
     }
     if !status.success() {
-        return Err(format!("{name} failed: {}", said.trim()).into());
+        return Err(format!("{name} failed ({status}): {}", said.trim()).into());
     }
     Ok(text.lines().last().unwrap_or_default().to_owned())
 }

@@ -20,6 +20,7 @@ fn record(solver: &str, refactor: f64, solve: f64) -> Record {
         peak_bytes: 16e6,
         backward_error: 0.0,
         backward_error_16: 0.0,
+        order: "METIS's".into(),
     }
 }
 
@@ -85,6 +86,14 @@ fn wrong_answers_are_left_out_of_ratios_and_said() {
     let text = page.text();
     assert!(!text.contains("### refactorize"), "no ratios: {text}");
     assert!(text.contains("- m, tamarack, 1 thread(s): wrong answers"));
+}
+
+#[test]
+fn every_matrix_has_its_orders() {
+    let mut page = page(BEST);
+    page.records[1].order = "its own METIS".into();
+    let text = page.text();
+    assert!(text.contains("| m | METIS's | b, tamarack |\n| m | its own METIS | a |"));
 }
 
 #[test]
