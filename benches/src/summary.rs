@@ -21,6 +21,8 @@ pub struct Page {
     pub machine: String,
     /// What it can do, for each number of threads.
     pub limits: Vec<Limits>,
+    /// What speaks against the times.
+    pub warnings: Vec<String>,
     /// The command line.
     pub command: Vec<String>,
     /// `best-peer`, or the solver that ratios are to.
@@ -211,6 +213,11 @@ impl Page {
         self.records.iter().filter_map(wrong).collect()
     }
 
+    /// Whether there is any time of a right answer.
+    pub fn is_empty(&self) -> bool {
+        self.tables().next().is_none()
+    }
+
     fn tables(&self) -> impl Iterator<Item = (&Limits, Table<'_>)> {
         let wrong = self.wrong();
         self.limits.iter().filter_map(move |limits| {
@@ -247,6 +254,9 @@ impl Page {
                 text,
                 "{t} thread(s): DGEMM {gemm:.1} GFLOP/s, memory reads {read:.1} GB/s."
             );
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(text, "\n**Warning:** {warning}.");
         }
         let _ = write!(
             text,

@@ -108,8 +108,9 @@ fn compare(args: &Args) -> Result<()> {
         );
     }
     std::fs::create_dir_all(&args.out)?;
+    let load = machine::load();
     let mut page = Page {
-        machine: machine::describe(),
+        machine: machine::describe(load),
         command: std::env::args().collect(),
         baseline: args.baseline.clone(),
         ..Page::default()
@@ -118,6 +119,10 @@ fn compare(args: &Args) -> Result<()> {
     page.limits = limits
         .map(|&t| machine::limits(t, args.drivers.as_deref()))
         .collect();
+    page.warnings = machine::warnings(load, &page.limits);
+    for warning in &page.warnings {
+        eprintln!("warning: {warning}");
+    }
     let work = tempfile::tempdir()?;
     let drive = std::env::current_exe()?.with_file_name("drive");
     let mut raw = std::fs::File::create(args.out.join("raw.jsonl"))?;

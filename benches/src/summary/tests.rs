@@ -80,12 +80,15 @@ fn wrong_answers_are_left_out_of_ratios_and_said() {
         assert!(text.contains("| m | 1.000 | 4.000 | b | 0.25 |"), "{text}");
         assert!(!text.contains("| m | a |"), "{text}");
         assert!(text.contains("\n- m, a, 1 thread(s): wrong answers"));
+        assert!(!page.is_empty());
     }
     let mut page = page(BEST);
     page.records[0].backward_error = f64::NAN;
     let text = page.text();
     assert!(!text.contains("### refactorize"), "no ratios: {text}");
     assert!(text.contains("- m, tamarack, 1 thread(s): wrong answers"));
+    page.records.truncate(1);
+    assert!(page.is_empty());
 }
 
 #[test]
@@ -94,6 +97,13 @@ fn every_matrix_has_its_orders() {
     page.records[1].order = "its own METIS".into();
     let text = page.text();
     assert!(text.contains("| m | METIS's | b, tamarack |\n| m | its own METIS | a |"));
+}
+
+#[test]
+fn warnings_are_on_the_page() {
+    let mut page = page(BEST);
+    page.warnings.push("the load was 3".into());
+    assert!(page.text().contains("**Warning:** the load was 3.\n"));
 }
 
 #[test]
