@@ -49,6 +49,21 @@ fn a_missing_matrix_is_skipped_and_said() {
 }
 
 #[test]
+fn a_comparison_of_nothing_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_compare"))
+        .args(["--threads", "1", "--out"])
+        .arg(folder.path())
+        .arg("no_such_file.mtx")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("error: nothing was compared"));
+    let summary = std::fs::read_to_string(folder.path().join("summary.md")).unwrap();
+    assert!(summary.contains("- no_such_file:"), "{summary}");
+}
+
+#[test]
 fn the_order_of_metis_without_its_driver_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_compare"))
@@ -76,7 +91,7 @@ fn a_matrix_that_metis_cannot_order_is_skipped() {
         .args(["model:p2d5_20", "model:p2d5_5"])
         .output()
         .unwrap();
-    assert!(output.status.success());
+    assert!(!output.status.success());
     let summary = std::fs::read_to_string(folder.path().join("summary.md")).unwrap();
     for name in ["p2d5_20", "p2d5_5"] {
         assert!(summary.contains(&format!("- {name}: ")), "{summary}");

@@ -12,8 +12,8 @@ use tamarack_benches::solvers::{Job, Order, Solver, solvers, wanted};
 use tamarack_benches::summary::Page;
 use tamarack_benches::{Record, Result, machine};
 
-/// Matrices where phases count; those not of our generator are looked for in `--folder`.
-const LARGE: [&str; 13] = [
+/// Models where phases count.
+const MODELS: [&str; 9] = [
     "model:p2d5_1000",
     "model:p3d7_60",
     "model:p3d7_80",
@@ -23,6 +23,10 @@ const LARGE: [&str; 13] = [
     "model:shell_200x160",
     "model:rgg_200000",
     "model:circuit_500000",
+];
+
+/// Real matrices where phases count.
+const REAL: [&str; 4] = [
     "z88_b19_piston.npz",
     "ng_cubemcyl_p2.npz",
     "ba_ladybug16.npz",
@@ -39,10 +43,22 @@ const SMALL: [&str; 6] = [
     "slam_sphere2500.mtx.gz",
 ];
 
+/// Matrices of that kind that the repository holds.
+const DATA: [&str; 8] = [
+    "nos1.mtx",
+    "trl_mass_1.mtx",
+    "gr_30_30.rb",
+    "trl_Aani.mtx",
+    "trl_Arot.mtx",
+    "trl_maxwell_M1.mtx.gz",
+    "trl_lsc_F.mtx.gz",
+    "trl_xpetra_A.mtx.gz",
+];
+
 /// Times Tamarack and its peers on the same matrices.
 #[derive(Parser)]
 struct Args {
-    /// Matrix files, or model:NAME; or `large` or `small` for a standard set.
+    /// Matrix files, or model:NAME; or `public`, `large` or `small` for a standard set.
     #[arg(required = true)]
     matrices: Vec<String>,
     /// Numbers of threads.
@@ -67,7 +83,7 @@ struct Args {
     /// The peers' installation, for the BLAS of CHOLMOD and MUMPS.
     #[arg(long)]
     peers: Option<PathBuf>,
-    /// Folder of matrix files named without a folder.
+    /// Folder of matrix files named without a folder; what is not there is looked for in `data`.
     #[arg(long, default_value = "../shared/matrices")]
     folder: PathBuf,
     /// Seconds after which a process is ended and left out.
@@ -128,6 +144,11 @@ fn compare(args: &Args) -> Result<()> {
     let mut raw = std::fs::File::create(args.out.join("raw.jsonl"))?;
     for (source, small) in expand(args) {
         let name = short_name(&source);
+        if !source.starts_with("model:") && !Path::new(&source).exists() {
+            let what = "is not there; benches/README.md says where the files of the sets come from";
+            note(&mut page.skipped, format!("{name}: {source} {what}"));
+            continue;
+        }
         let matrix = work.path().join(format!("{name}.bin"));
         let mut prepare = Command::new(&drive);
         prepare.arg("prepare").arg(&matrix).args([&source, "1"]);
@@ -155,7 +176,11 @@ fn compare(args: &Args) -> Result<()> {
         }
         std::fs::remove_file(&matrix)?;
     }
-    page.write(&args.out)
+    page.write(&args.out)?;
+    if page.is_empty() {
+        return Err("nothing was compared: no solver gave a right answer on any matrix".into());
+    }
+    Ok(())
 }
 
 /// All solvers on one matrix with one number of threads, by turns.
@@ -208,19 +233,30 @@ fn note(skipped: &mut BTreeSet<String>, what: String) {
 
 /// The matrices, and whether they count as small.
 fn expand(args: &Args) -> Vec<(String, bool)> {
-    let all = args.matrices.iter().flat_map(|m| match m.as_str() {
-        "large" => LARGE.map(|m| (m.to_owned(), false)).to_vec(),
-        "small" => SMALL.map(|m| (m.to_owned(), true)).to_vec(),
-        other => vec![(other.to_owned(), false)],
+    let all = |names: &[&str], small: bool| -> Vec<(String, bool)> {
+        names.iter().map(|&m| (m.to_owned(), small)).collect()
+    };
+    let sets = args.matrices.iter().flat_map(|m| match m.as_str() {
+        "large" => [all(&MODELS, false), all(&REAL, false)].concat(),
+        "small" => all(&SMALL, true),
+        "public" => [all(&MODELS, false), all(&DATA, true)].concat(),
+        other => all(&[other], false),
     });
-    all.map(|(m, small)| {
-        if m.starts_with("model:") || Path::new(&m).exists() {
-            (m, small)
-        } else {
-            (args.folder.join(m).to_string_lossy().into_owned(), small)
-        }
-    })
-    .collect()
+    sets.map(|(m, small)| (place(args, m), small)).collect()
+}
+
+/// Where the file of a matrix is; where it should be, if it is nowhere.
+fn place(args: &Args, name: String) -> String {
+    if name.starts_with("model:") || Path::new(&name).exists() {
+        return name;
+    }
+    let (folder, data) = (args.folder.join(&name), Path::new("data").join(&name));
+    let place = if !folder.exists() && data.exists() {
+        data
+    } else {
+        folder
+    };
+    place.to_string_lossy().into_owned()
 }
 
 fn short_name(source: &str) -> String {
@@ -266,7 +302,9 @@ fn parse(line: &str) -> Result<Record> {
 
 /// The last line that a command prints; it is ended after `limit` seconds.
 fn run(command: &mut Command, limit: u64) -> Result<String> {
-    let name = command.get_program().to_string_lossy().into_owned();
+    let program = Path::new(command.get_program());
+    let name = program.file_name().unwrap_or_default();
+    let name = name.to_string_lossy().into_owned();
     let (out, err) = (Stdio::piped(), Stdio::piped());
     let mut child = command.stdout(out).stderr(err).spawn()?;
     let start = Instant::now();
@@ -306,4 +344,15 @@ fn progress(r: &Record) -> String {
         median(&r.solve_1_secs),
         median(&r.solve_16_secs)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_public_set_is_in_the_repository() {
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data");
+        assert!(DATA.iter().all(|m| data.join(m).exists()));
+    }
 }

@@ -5,10 +5,21 @@
 //! ORDER.i32 a solver orders by itself.
 
 use std::path::Path;
+use std::process::ExitCode;
 
 use tamarack_benches::{Result, exchange, ours, peer};
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match drive() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn drive() -> Result<()> {
     let args: Vec<String> = std::env::args().collect();
     let [_, solver, path, name, threads, rest @ ..] = &args[..] else {
         return Err("usage: drive SOLVER MATRIX.bin NAME THREADS [ORDER.i32]".into());
