@@ -8,6 +8,8 @@ use tamarack::io::{ReadOptions, read_matrix};
 use tamarack::models::Model;
 use tamarack::{Permutation, SymmetricCsc};
 
+use crate::record::largest;
+
 /// A matrix from a file in any format, or from `model:NAME`.
 pub fn load(source: &str) -> Result<SymmetricCsc<f64>> {
     let other = |e: &dyn std::fmt::Display| Error::other(format!("{source}: {e}"));
@@ -84,17 +86,60 @@ pub fn right_hand_side(a: &SymmetricCsc<f64>) -> Vec<f64> {
     b
 }
 
-/// `‖Ax − b‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)`.
+/// `nrhs` right-hand sides, one after the other: column c is (c + 1) b, so that columns that a solver
+/// mixes up show.
+pub fn right_hand_sides(b: &[f64], nrhs: usize) -> Vec<f64> {
+    let columns = (0..nrhs).map(|c| (c + 1) as f64);
+    columns
+        .flat_map(|scale| b.iter().map(move |b| scale * b))
+        .collect()
+}
+
+/// The larger backward error of the first and the last of the columns of `x`, whose right-hand sides
+/// are [`right_hand_sides`] of `b`.
 pub fn backward_error(a: &SymmetricCsc<f64>, x: &[f64], b: &[f64]) -> f64 {
+    let n = a.n();
+    if n == 0 {
+        return 0.0;
+    }
+    let nrhs = x.len() / n;
+    let last: Vec<f64> = b.iter().map(|b| nrhs as f64 * b).collect();
+    largest([
+        column_error(a, &x[..n], b),
+        column_error(a, &x[n * (nrhs - 1)..], &last),
+    ])
+}
+
+/// `‖Ax − b‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)`.
+fn column_error(a: &SymmetricCsc<f64>, x: &[f64], b: &[f64]) -> f64 {
     let mut r = vec![0.0; a.n()];
     a.matvec(x, &mut r);
-    let largest = |v: &mut dyn Iterator<Item = f64>| {
-        v.fold(0.0f64, |m, x| if x.abs() <= m { m } else { x.abs() })
-    };
-    let residual = largest(&mut r.iter().zip(b).map(|(r, b)| r - b));
-    let (x, b) = (
-        largest(&mut x.iter().copied()),
-        largest(&mut b.iter().copied()),
-    );
-    residual / (a.norm_inf() * x + b)
+    let norm = |v: &[f64]| largest(v.iter().map(|x| x.abs()));
+    let residual = largest(r.iter().zip(b).map(|(r, b)| (r - b).abs()));
+    residual / (a.norm_inf() * norm(x) + norm(b))
+}
+
+/// Writes an elimination order as [`read_order`] reads it.
+pub fn write_order(path: &Path, order: &Permutation) -> Result<()> {
+    let bytes = order.user_of_elim().iter().flat_map(|u| u.to_ne_bytes());
+    std::fs::write(path, bytes.collect::<Vec<u8>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_column_counts_as_the_first_does() {
+        let a = load("model:p2d5_20").unwrap();
+        let x: Vec<f64> = (0..a.n()).map(|i| 1.0 + (0.37 * i as f64).sin()).collect();
+        let b = right_hand_side(&a);
+        let mut x = right_hand_sides(&x, 3);
+        assert!(backward_error(&a, &x, &b) < 1e-15);
+        let end = x.len() - 1;
+        x[end] += 1.0;
+        assert!(backward_error(&a, &x, &b) > 1e-3);
+        x[end] = f64::NAN;
+        assert!(backward_error(&a, &x, &b).is_nan());
+    }
 }

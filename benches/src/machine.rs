@@ -18,17 +18,44 @@ pub struct Limits {
     pub read_gbs: f64,
 }
 
-/// Processor, cores and load, as far as the system tells.
-pub fn describe() -> String {
+/// Load average of the last minute, where the system tells.
+pub fn load() -> Option<f64> {
+    let load = std::fs::read_to_string("/proc/loadavg").ok()?;
+    load.split(' ').next()?.parse().ok()
+}
+
+/// Processor, cores and the load given, as far as the system tells.
+pub fn describe(load: Option<f64>) -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info
         .lines()
         .find_map(|l| l.strip_prefix("model name")?.split(": ").nth(1))
         .unwrap_or("unknown processor");
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load = load.split(' ').next().unwrap_or("?").to_owned();
+    let load = load.map_or("?".into(), |l| l.to_string());
     format!("{model}, {cores} cores, load {load} before the run")
+}
+
+/// What speaks against the times of a run: others at work, or fewer cores than threads.
+pub fn warnings(load: Option<f64>, limits: &[Limits]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(load) = load.filter(|&l| l > 1.0) {
+        warnings.push(format!(
+            "the load was {load} before the run: others may have been at work, and times too long"
+        ));
+    }
+    let one = limits.iter().find(|l| l.threads == 1);
+    for many in limits.iter().filter(|l| l.threads > 1) {
+        let gain = one.map_or(f64::INFINITY, |one| many.gemm_gflops / one.gemm_gflops);
+        if gain < 1.2 {
+            let threads = many.threads;
+            warnings.push(format!(
+                "DGEMM with {threads} threads ran {gain:.2} times as fast as with one: \
+                 the cores were not free, and times with {threads} threads say little"
+            ));
+        }
+    }
+    warnings
 }
 
 /// Measures both limits, in a few seconds; `drivers` may hold `dgemm`, the driver of MKL's.
@@ -85,4 +112,23 @@ fn read_gbs(threads: usize) -> f64 {
         rates.push(8e-9 * WORDS as f64 / secs);
     }
     fastest(&rates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_at_work_is_warned_of() {
+        let limits = |threads, gemm_gflops| Limits {
+            threads,
+            gemm_gflops,
+            read_gbs: 1.0,
+        };
+        let (one, two, busy) = (limits(1, 50.0), limits(2, 95.0), limits(2, 55.0));
+        assert!(warnings(Some(0.9), &[one, two]).is_empty());
+        assert!(warnings(None, &[two]).is_empty());
+        assert!(warnings(Some(1.5), &[one, two])[0].contains("load was 1.5"));
+        assert!(warnings(None, &[one, busy])[0].contains("2 threads ran 1.10 times"));
+    }
 }

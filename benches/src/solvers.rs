@@ -12,6 +12,16 @@ pub struct Solver {
     pub args: Vec<String>,
     /// Environment added.
     pub env: Vec<(String, String)>,
+    /// The order that it has, in words.
+    pub order: String,
+}
+
+/// An order that solvers are given.
+pub struct Order {
+    /// File for the drivers.
+    pub file: PathBuf,
+    /// Whose it is.
+    pub name: &'static str,
 }
 
 /// What the solvers are given.
@@ -29,7 +39,7 @@ pub struct Job<'a> {
     /// Threads.
     pub threads: usize,
     /// Order for all but PARDISO; none: each its own default.
-    pub order: Option<&'a Path>,
+    pub order: Option<&'a Order>,
     /// Also those peers that are good for small systems only.
     pub small: bool,
 }
@@ -52,8 +62,9 @@ pub fn solvers(job: &Job<'_>) -> Vec<Solver> {
         .map(|lib| (format!("{lib}_NUM_THREADS"), t.clone()))
         .collect();
     env.push(("MKL_DYNAMIC".into(), "FALSE".into()));
-    let order = job.order.map(text);
-    let crates = |label: &str, env: &[(String, String)]| Solver {
+    let order = job.order.map(|o| text(&o.file));
+    let had = |own: &str| job.order.map_or(own, |o| o.name).to_owned();
+    let crates = |label: &str, env: &[(String, String)], own: &str| Solver {
         label: label.into(),
         program: job.drive.into(),
         args: [label.into(), text(job.matrix), job.name.into(), t.clone()]
@@ -61,13 +72,14 @@ pub fn solvers(job: &Job<'_>) -> Vec<Solver> {
             .chain(order.clone())
             .collect(),
         env: env.to_vec(),
+        order: had(own),
     };
-    let mut all = vec![crates("tamarack", &env)];
+    let mut all = vec![crates("tamarack", &env, "its own")];
     // Huge pages, and memory kept between factorizations: nobody is measured through page faults.
     let tunables =
         "glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=68719476736";
     env.push(("GLIBC_TUNABLES".into(), tunables.into()));
-    all.push(crates("faer", &env));
+    all.push(crates("faer", &env, "AMD"));
     let Some(drivers) = job.drivers else {
         return all;
     };
@@ -79,7 +91,7 @@ pub fn solvers(job: &Job<'_>) -> Vec<Solver> {
         }
         env
     };
-    let mut library = |label: &str, env: &[(String, String)], extra: &[&str]| {
+    let mut library = |label: &str, env: &[(String, String)], order: String, extra: &[&str]| {
         let program = label.split('/').next().unwrap_or(label);
         let mut args = vec![text(job.matrix), job.name.into(), t.clone(), label.into()];
         args.extend(extra.iter().map(|&a| a.to_owned()));
@@ -88,13 +100,15 @@ pub fn solvers(job: &Job<'_>) -> Vec<Solver> {
             program: drivers.join(program),
             args,
             env: env.to_vec(),
+            order,
         });
     };
+    let metis = || "its own METIS".to_owned();
     let method = if job.threads == 1 { "2" } else { "3" };
-    library("pardiso", &env, &[method, "0"]);
+    library("pardiso", &env, metis(), &[method, "0"]);
     if job.threads > 1 {
-        library("pardiso/1", &env, &[method, "1"]);
-        library("pardiso/10", &env, &[method, "10"]);
+        library("pardiso/1", &env, metis(), &[method, "1"]);
+        library("pardiso/10", &env, metis(), &[method, "10"]);
     }
     let mut mkl = blas(&["blas/mkl24", "oldmkl/2024.0.0"]);
     // MKL 2024 takes its AVX-512 path on another maker's processor only where it is told that all is well.
@@ -102,22 +116,20 @@ pub fn solvers(job: &Job<'_>) -> Vec<Solver> {
     if let Some(shim) = shim.filter(|s| s.exists()) {
         mkl.push(("LD_PRELOAD".into(), text(&shim)));
     }
-    library("pardiso24", &mkl, &["2", "0"]);
+    library("pardiso24", &mkl, metis(), &["2", "0"]);
     if job.threads > 1 {
-        library("pardiso24/1", &mkl, &["3", "1"]);
+        library("pardiso24/1", &mkl, metis(), &["3", "1"]);
     }
-    let given = order.as_deref();
-    library("cholmod", &mkl, &[given.unwrap_or("amd")]);
-    library(
-        "cholmod/openblas",
-        &blas(&["blas/ob34"]),
-        &[given.unwrap_or("amd")],
-    );
-    library("mumps", &mkl, &[given.unwrap_or("7")]);
+    let amd = order.as_deref().unwrap_or("amd");
+    library("cholmod", &mkl, had("AMD"), &[amd]);
+    let openblas = blas(&["blas/ob34"]);
+    library("cholmod/openblas", &openblas, had("AMD"), &[amd]);
+    let choice = order.as_deref().unwrap_or("7");
+    library("mumps", &mkl, had("its own choice"), &[choice]);
     if job.small && job.threads == 1 {
-        let order = given.unwrap_or("amd");
-        library("cholmod/simplicial", &mkl, &[order, "simplicial"]);
-        library("eigen", &env, &[]);
+        let extra = [amd, "simplicial"];
+        library("cholmod/simplicial", &mkl, had("AMD"), &extra);
+        library("eigen", &env, "AMD".into(), &[]);
     }
     all
 }
@@ -134,5 +146,28 @@ mod tests {
         assert!(wanted("pardiso/10", &names(&["pardiso/10"])));
         assert!(!wanted("pardiso/1", &names(&["pardiso/10"])));
         assert!(wanted("tamarack", &names(&["faer"])));
+    }
+    #[test]
+    fn every_solver_says_which_order_it_has() {
+        let order = Order {
+            file: "m.i32".into(),
+            name: "METIS's",
+        };
+        let job = |order| Job {
+            drive: Path::new("drive"),
+            drivers: Some(Path::new("drivers")),
+            peers: None,
+            matrix: Path::new("m.bin"),
+            name: "m",
+            threads: 1,
+            order,
+            small: true,
+        };
+        for solver in solvers(&job(Some(&order))) {
+            let given = solver.args.iter().any(|a| a == "m.i32");
+            assert_eq!(given, solver.order == "METIS's", "{}", solver.label);
+        }
+        let own = |s: &Solver| s.order != "METIS's" && !s.order.is_empty();
+        assert!(solvers(&job(None)).iter().all(own));
     }
 }

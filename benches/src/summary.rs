@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::machine::Limits;
-use crate::record::{Record, geometric_mean, median};
+use crate::record::{Record, geometric_mean, largest, median};
 use crate::{Result, plot};
 
 /// What Tamarack is called in records.
@@ -21,6 +21,8 @@ pub struct Page {
     pub machine: String,
     /// What it can do, for each number of threads.
     pub limits: Vec<Limits>,
+    /// What speaks against the times.
+    pub warnings: Vec<String>,
     /// The command line.
     pub command: Vec<String>,
     /// `best-peer`, or the solver that ratios are to.
@@ -46,7 +48,8 @@ struct Medians {
     gflop: f64,
     stored: f64,
     peak: f64,
-    error: f64,
+    /// Largest backward errors with 1 and 16 right-hand sides.
+    errors: (f64, f64),
 }
 
 impl Medians {
@@ -73,7 +76,10 @@ impl Medians {
             gflop: one(|r| r.gflop),
             stored: one(|r| r.stored_millions),
             peak: one(|r| r.peak_bytes),
-            error: one(|r| r.backward_error),
+            errors: (
+                largest(records.iter().map(|r| r.backward_error)),
+                largest(records.iter().map(|r| r.backward_error_16)),
+            ),
         }
     }
 }
@@ -171,6 +177,13 @@ fn table<'a>(records: &[&'a Record]) -> Table<'a> {
     rows.collect()
 }
 
+/// Matrix, solver and threads.
+type Run<'a> = (&'a str, &'a str, usize);
+
+fn run(record: &Record) -> Run<'_> {
+    (&record.matrix, &record.solver, record.threads)
+}
+
 impl Page {
     /// Writes `summary.md` and the plots into a folder.
     pub fn write(&self, folder: &Path) -> Result<()> {
@@ -194,9 +207,22 @@ impl Page {
         Ok(())
     }
 
+    /// Solvers that gave a wrong answer in some turn, and what was wrong.
+    fn wrong(&self) -> BTreeMap<Run<'_>, String> {
+        let wrong = |r| Some((run(r), r.wrong()?));
+        self.records.iter().filter_map(wrong).collect()
+    }
+
+    /// Whether there is any time of a right answer.
+    pub fn is_empty(&self) -> bool {
+        self.tables().next().is_none()
+    }
+
     fn tables(&self) -> impl Iterator<Item = (&Limits, Table<'_>)> {
-        self.limits.iter().filter_map(|limits| {
+        let wrong = self.wrong();
+        self.limits.iter().filter_map(move |limits| {
             let records = self.records.iter().filter(|r| r.threads == limits.threads);
+            let records = records.filter(|r| !wrong.contains_key(&run(r)));
             let table = table(&records.collect::<Vec<_>>());
             (!table.is_empty()).then_some((limits, table))
         })
@@ -229,6 +255,9 @@ impl Page {
                 "{t} thread(s): DGEMM {gemm:.1} GFLOP/s, memory reads {read:.1} GB/s."
             );
         }
+        for warning in &self.warnings {
+            let _ = writeln!(text, "\n**Warning:** {warning}.");
+        }
         let _ = write!(
             text,
             "\n```\n{}\n```\n\nMedians over all turns. Ratios are ours over {}'s in that phase: below 1, Tamarack is \
@@ -237,12 +266,15 @@ impl Page {
             self.command.join(" "),
             self.baseline
         );
-        if !self.skipped.is_empty() {
-            text.push_str("\nSkipped:\n\n");
-            for what in &self.skipped {
-                let _ = writeln!(text, "- {what}");
-            }
+        let wrong = self.wrong();
+        let wrong = wrong.iter().map(|((matrix, solver, threads), what)| {
+            format!("{matrix}, {solver}, {threads} thread(s): {what}")
+        });
+        let skipped: Vec<String> = self.skipped.iter().cloned().chain(wrong).collect();
+        if !skipped.is_empty() {
+            let _ = writeln!(text, "\nSkipped:\n\n- {}", skipped.join("\n- "));
         }
+        text.push_str(&orders(&self.records));
         for (limits, table) in self.tables() {
             let _ = write!(text, "\n## {} thread(s)\n", limits.threads);
             for phase in &PHASES {
@@ -298,6 +330,27 @@ impl Page {
     }
 }
 
+/// Which order the solvers had, for every matrix.
+fn orders(records: &[Record]) -> String {
+    let mut rows: Vec<((&str, &str), BTreeSet<&str>)> = Vec::new();
+    for r in records {
+        let key = (r.matrix.as_str(), r.order.as_str());
+        match rows.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, solvers)) => drop(solvers.insert(&r.solver)),
+            None => rows.push((key, BTreeSet::from([r.solver.as_str()]))),
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("\n## Orders\n\n| matrix | order | solvers |\n|---|---|---|\n");
+    for ((matrix, order), solvers) in rows {
+        let solvers: Vec<&str> = solvers.into_iter().collect();
+        let _ = writeln!(text, "| {matrix} | {order} | {} |", solvers.join(", "));
+    }
+    text
+}
+
 /// Four significant digits.
 fn digits(value: f64) -> String {
     let places = (3 - value.abs().log10().floor() as i64).clamp(0, 7);
@@ -308,7 +361,7 @@ fn digits(value: f64) -> String {
 /// One line for every solver and matrix.
 fn everything(table: &Table<'_>) -> String {
     let mut text = String::from(
-        "\n### everything\n\n| matrix | solver | first s | refactor s | least | most | solve 1 s | solve 16 s | whole s | again s | stored M | peak MB | backward error |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        "\n### everything\n\n| matrix | solver | first s | refactor s | least | most | solve 1 s | solve 16 s | whole s | again s | stored M | peak MB | backward error | of 16 |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for (matrix, solvers) in table {
         for (solver, m) in solvers {
@@ -332,7 +385,7 @@ fn everything(table: &Table<'_>) -> String {
                 };
                 let _ = write!(text, " {shown} |");
             }
-            let _ = writeln!(text, " {:.1e} |", m.error);
+            let _ = writeln!(text, " {:.1e} | {:.1e} |", m.errors.0, m.errors.1);
         }
     }
     text

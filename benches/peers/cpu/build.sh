@@ -1,7 +1,6 @@
 #!/bin/bash
 # build.sh PEERS OUT: builds the drivers of the C libraries into OUT; one that does not build is left out, and
-# said so. PEERS is an installation made by ../shared/peers/cpu/setup.sh (MKL from PyPI; from Debian CHOLMOD,
-# METIS, MUMPS, Eigen: libsuitesparse-dev libmetis-dev libmumps-seq-dev libeigen3-dev).
+# said so. PEERS is what setup.sh made; it says which packages are needed.
 set -e
 here=$(cd "$(dirname "$0")" && pwd); peers=$(realpath "$1"); mkdir -p "$2"; out=$(realpath "$2")
 lib=$peers/venv/lib

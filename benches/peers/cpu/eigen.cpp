@@ -53,10 +53,9 @@ int main(int argc, char **argv) {
       x.noalias() = solver->solve(rhs);
       if (k >= 0) r.solve[s][k] = now() - t;
     }
-    if (!s) {
-      r.error = backward_error(&a, x.data(), b), r.peak = status_bytes("VmHWM") - before;
-      cycles(&r, whole, again);
-    }
+    if (!s) r.peak = status_bytes("VmHWM") - before;
+    r.error[s] = backward_error(&a, x.data(), b, s ? MANY : 1);
+    if (!s) cycles(&r, whole, again);
   }
   return print(&r, a.n), 0;
 }

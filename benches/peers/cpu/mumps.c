@@ -56,9 +56,10 @@ int main(int argc, char **argv) {
     double t = solve(1);
     if (k >= 0) r.solve[0][k] = t;
   }
-  r.error = backward_error(&a, x, b);
   r.peak = status_bytes("VmHWM") - before;
+  r.error[0] = backward_error(&a, x, b, 1);
   for (int k = 0; k < MOST; k++) r.solve[1][k] = solve(MANY);
+  r.error[1] = backward_error(&a, x, b, MANY);
   cycles(&r, whole, again);
   return print(&r, a.n), 0;
 }

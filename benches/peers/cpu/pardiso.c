@@ -39,9 +39,10 @@ int main(int argc, char **argv) {
   for (double sum = 0; r.refactors < MOST && (!r.refactors || sum < 2); r.refactors++)
     sum += r.refactor[r.refactors] = call(22, 1);
   for (int k = 0; k < MOST; k++) r.solve[0][k] = call(33, 1);
-  r.error = backward_error(&a, x, b);
   r.peak = status_bytes("VmHWM") - before;
+  r.error[0] = backward_error(&a, x, b, 1);
   for (int k = 0; k < MOST; k++) r.solve[1][k] = call(33, MANY);
+  r.error[1] = backward_error(&a, x, b, MANY);
   cycles(&r, whole, again);
   return print(&r, a.n), 0;
 }

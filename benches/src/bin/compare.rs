@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
 use tamarack_benches::record::median;
-use tamarack_benches::solvers::{Job, Solver, solvers, wanted};
+use tamarack_benches::solvers::{Job, Order, Solver, solvers, wanted};
 use tamarack_benches::summary::Page;
 use tamarack_benches::{Record, Result, machine};
 
-/// Matrices where phases count; those not of our generator are looked for in `--folder`.
-const LARGE: [&str; 13] = [
+/// Models where phases count.
+const MODELS: [&str; 9] = [
     "model:p2d5_1000",
     "model:p3d7_60",
     "model:p3d7_80",
@@ -23,6 +23,10 @@ const LARGE: [&str; 13] = [
     "model:shell_200x160",
     "model:rgg_200000",
     "model:circuit_500000",
+];
+
+/// Real matrices where phases count.
+const REAL: [&str; 4] = [
     "z88_b19_piston.npz",
     "ng_cubemcyl_p2.npz",
     "ba_ladybug16.npz",
@@ -39,10 +43,22 @@ const SMALL: [&str; 6] = [
     "slam_sphere2500.mtx.gz",
 ];
 
+/// Matrices of that kind that the repository holds.
+const DATA: [&str; 8] = [
+    "nos1.mtx",
+    "trl_mass_1.mtx",
+    "gr_30_30.rb",
+    "trl_Aani.mtx",
+    "trl_Arot.mtx",
+    "trl_maxwell_M1.mtx.gz",
+    "trl_lsc_F.mtx.gz",
+    "trl_xpetra_A.mtx.gz",
+];
+
 /// Times Tamarack and its peers on the same matrices.
 #[derive(Parser)]
 struct Args {
-    /// Matrix files, or model:NAME; or `large` or `small` for a standard set.
+    /// Matrix files, or model:NAME; or `public`, `large` or `small` for a standard set.
     #[arg(required = true)]
     matrices: Vec<String>,
     /// Numbers of threads.
@@ -54,7 +70,8 @@ struct Args {
     /// Only these peers: faer, pardiso, cholmod, mumps, eigen; or variants, as pardiso/10.
     #[arg(long, value_delimiter = ',')]
     solvers: Vec<String>,
-    /// The order that solvers are given. PARDISO always uses its own METIS, which suits it best.
+    /// The order that solvers are given: METIS's if its driver is there, else Tamarack's; for small
+    /// matrices of the sets each its own. PARDISO always uses its own METIS, which suits it best.
     #[arg(long, value_enum)]
     ordering: Option<Given>,
     /// What ratios are to: `best-peer` of each phase, or one solver by name.
@@ -66,7 +83,7 @@ struct Args {
     /// The peers' installation, for the BLAS of CHOLMOD and MUMPS.
     #[arg(long)]
     peers: Option<PathBuf>,
-    /// Folder of matrix files named without a folder.
+    /// Folder of matrix files named without a folder; what is not there is looked for in `data`.
     #[arg(long, default_value = "../shared/matrices")]
     folder: PathBuf,
     /// Seconds after which a process is ended and left out.
@@ -80,17 +97,36 @@ struct Args {
 /// Where the order comes from.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Given {
-    /// METIS's, the same for all (the default but for `small`).
+    /// METIS's, the same for all.
     Metis,
+    /// Tamarack's, the same for all.
+    Tamarack,
     /// Each solver's own default.
     Own,
 }
 
-fn main() -> Result<()> {
-    let args = Args::parse();
+fn main() -> ExitCode {
+    match compare(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn compare(args: &Args) -> Result<()> {
+    if args.ordering == Some(Given::Metis) && metis(args).is_none() {
+        return Err(
+            "--ordering metis needs the driver `metis`: `benches/peers/cpu/build.sh` builds \
+             it, and --drivers names its folder"
+                .into(),
+        );
+    }
     std::fs::create_dir_all(&args.out)?;
+    let load = machine::load();
     let mut page = Page {
-        machine: machine::describe(),
+        machine: machine::describe(load),
         command: std::env::args().collect(),
         baseline: args.baseline.clone(),
         ..Page::default()
@@ -99,24 +135,30 @@ fn main() -> Result<()> {
     page.limits = limits
         .map(|&t| machine::limits(t, args.drivers.as_deref()))
         .collect();
+    page.warnings = machine::warnings(load, &page.limits);
+    for warning in &page.warnings {
+        eprintln!("warning: {warning}");
+    }
     let work = tempfile::tempdir()?;
     let drive = std::env::current_exe()?.with_file_name("drive");
     let mut raw = std::fs::File::create(args.out.join("raw.jsonl"))?;
-    for (source, small) in expand(&args) {
+    for (source, small) in expand(args) {
         let name = short_name(&source);
+        if !source.starts_with("model:") && !Path::new(&source).exists() {
+            let what = "is not there; benches/README.md says where the files of the sets come from";
+            note(&mut page.skipped, format!("{name}: {source} {what}"));
+            continue;
+        }
         let matrix = work.path().join(format!("{name}.bin"));
         let mut prepare = Command::new(&drive);
         prepare.arg("prepare").arg(&matrix).args([&source, "1"]);
-        if let Err(error) = run(&mut prepare, args.limit) {
-            note(&mut page.skipped, format!("{name}: {error}"));
-            continue;
-        }
-        let given = args
-            .ordering
-            .unwrap_or(if small { Given::Own } else { Given::Metis });
-        let order = match (given, &args.drivers) {
-            (Given::Metis, Some(drivers)) => Some(metis(drivers, &matrix, args.limit)?),
-            _ => None,
+        let prepared = run(&mut prepare, args.limit);
+        let order = match prepared.and_then(|_| order(args, &drive, &matrix, small)) {
+            Ok(order) => order,
+            Err(error) => {
+                note(&mut page.skipped, format!("{name}: {error}"));
+                continue;
+            }
         };
         for &threads in &args.threads {
             let job = Job {
@@ -126,32 +168,43 @@ fn main() -> Result<()> {
                 matrix: &matrix,
                 name: &name,
                 threads,
-                order: order.as_deref(),
+                order: order.as_ref(),
                 small,
             };
-            let solvers = chosen(&args, &job, &mut page.skipped);
-            for _ in 0..args.rounds {
-                for solver in &solvers {
-                    let mut command = Command::new(&solver.program);
-                    command.args(&solver.args).envs(solver.env.iter().cloned());
-                    match run(&mut command, args.limit).and_then(|line| parse(&line)) {
-                        Ok(record) => {
-                            writeln!(raw, "{}", serde_json::to_string(&record)?)?;
-                            eprintln!("{}", progress(&record));
-                            page.records.push(record);
-                        }
-                        Err(error) => {
-                            let label = &solver.label;
-                            note(&mut page.skipped, format!("{name}, {label}: {error}"));
-                        }
-                    }
-                }
-            }
+            rounds(args, &job, &mut page, &mut raw)?;
             page.write(&args.out)?;
         }
         std::fs::remove_file(&matrix)?;
     }
-    page.write(&args.out)
+    page.write(&args.out)?;
+    if page.is_empty() {
+        return Err("nothing was compared: no solver gave a right answer on any matrix".into());
+    }
+    Ok(())
+}
+
+/// All solvers on one matrix with one number of threads, by turns.
+fn rounds(args: &Args, job: &Job<'_>, page: &mut Page, raw: &mut impl Write) -> Result<()> {
+    let solvers = chosen(args, job, &mut page.skipped);
+    for _ in 0..args.rounds {
+        for solver in &solvers {
+            let mut command = Command::new(&solver.program);
+            command.args(&solver.args).envs(solver.env.iter().cloned());
+            match run(&mut command, args.limit).and_then(|line| parse(&line)) {
+                Ok(mut record) => {
+                    record.order.clone_from(&solver.order);
+                    writeln!(raw, "{}", serde_json::to_string(&record)?)?;
+                    eprintln!("{}", progress(&record));
+                    page.records.push(record);
+                }
+                Err(error) => {
+                    let (name, label) = (job.name, &solver.label);
+                    note(&mut page.skipped, format!("{name}, {label}: {error}"));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Solvers asked for whose drivers are there; the others are noted.
@@ -180,19 +233,30 @@ fn note(skipped: &mut BTreeSet<String>, what: String) {
 
 /// The matrices, and whether they count as small.
 fn expand(args: &Args) -> Vec<(String, bool)> {
-    let all = args.matrices.iter().flat_map(|m| match m.as_str() {
-        "large" => LARGE.map(|m| (m.to_owned(), false)).to_vec(),
-        "small" => SMALL.map(|m| (m.to_owned(), true)).to_vec(),
-        other => vec![(other.to_owned(), false)],
+    let all = |names: &[&str], small: bool| -> Vec<(String, bool)> {
+        names.iter().map(|&m| (m.to_owned(), small)).collect()
+    };
+    let sets = args.matrices.iter().flat_map(|m| match m.as_str() {
+        "large" => [all(&MODELS, false), all(&REAL, false)].concat(),
+        "small" => all(&SMALL, true),
+        "public" => [all(&MODELS, false), all(&DATA, true)].concat(),
+        other => all(&[other], false),
     });
-    all.map(|(m, small)| {
-        if m.starts_with("model:") || Path::new(&m).exists() {
-            (m, small)
-        } else {
-            (args.folder.join(m).to_string_lossy().into_owned(), small)
-        }
-    })
-    .collect()
+    sets.map(|(m, small)| (place(args, m), small)).collect()
+}
+
+/// Where the file of a matrix is; where it should be, if it is nowhere.
+fn place(args: &Args, name: String) -> String {
+    if name.starts_with("model:") || Path::new(&name).exists() {
+        return name;
+    }
+    let (folder, data) = (args.folder.join(&name), Path::new("data").join(&name));
+    let place = if !folder.exists() && data.exists() {
+        data
+    } else {
+        folder
+    };
+    place.to_string_lossy().into_owned()
 }
 
 fn short_name(source: &str) -> String {
@@ -201,21 +265,46 @@ fn short_name(source: &str) -> String {
     base.split('.').next().unwrap_or(base).to_owned()
 }
 
-/// METIS's order of the matrix.
-fn metis(drivers: &Path, matrix: &Path, limit: u64) -> Result<PathBuf> {
-    let order = matrix.with_extension("i32");
-    let mut command = Command::new(drivers.join("metis"));
-    run(command.arg(matrix).arg(&order), limit)?;
-    Ok(order)
+/// METIS's driver, if it is built.
+fn metis(args: &Args) -> Option<PathBuf> {
+    let driver = args.drivers.as_ref()?.join("metis");
+    driver.exists().then_some(driver)
+}
+
+/// The order that solvers are given for a matrix; none if each has its own.
+fn order(args: &Args, drive: &Path, matrix: &Path, small: bool) -> Result<Option<Order>> {
+    let file = matrix.with_extension("i32");
+    let metis = metis(args);
+    let given = args.ordering.unwrap_or(match (small, &metis) {
+        (true, _) => Given::Own,
+        (false, Some(_)) => Given::Metis,
+        (false, None) => Given::Tamarack,
+    });
+    let (mut command, name) = match (given, metis) {
+        (Given::Metis, Some(driver)) => (Command::new(driver), "METIS's"),
+        (Given::Metis, None) => return Err("no driver `metis`".into()),
+        (Given::Tamarack, _) => (Command::new(drive), "Tamarack's"),
+        (Given::Own, _) => return Ok(None),
+    };
+    if given == Given::Tamarack {
+        command.arg("order").arg(matrix).args(["-", "1"]).arg(&file);
+    } else {
+        command.arg(matrix).arg(&file);
+    }
+    run(&mut command, args.limit)?;
+    Ok(Some(Order { file, name }))
 }
 
 fn parse(line: &str) -> Result<Record> {
-    Ok(serde_json::from_str(line)?)
+    let record = serde_json::from_str(line);
+    Ok(record.map_err(|e| format!("{e}: was the driver built of other sources?"))?)
 }
 
 /// The last line that a command prints; it is ended after `limit` seconds.
 fn run(command: &mut Command, limit: u64) -> Result<String> {
-    let name = command.get_program().to_string_lossy().into_owned();
+    let program = Path::new(command.get_program());
+    let name = program.file_name().unwrap_or_default();
+    let name = name.to_string_lossy().into_owned();
     let (out, err) = (Stdio::piped(), Stdio::piped());
     let mut child = command.stdout(out).stderr(err).spawn()?;
     let start = Instant::now();
@@ -237,15 +326,16 @@ fn run(command: &mut Command, limit: u64) -> Result<String> {
         err.read_to_string(&mut said)?;
     }
     if !status.success() {
-        return Err(format!("{name} failed: {}", said.trim()).into());
+        return Err(format!("{name} failed ({status}): {}", said.trim()).into());
     }
     Ok(text.lines().last().unwrap_or_default().to_owned())
 }
 
 /// What is said while running.
 fn progress(r: &Record) -> String {
+    let wrong = r.wrong().map_or(String::new(), |w| format!("; {w}"));
     format!(
-        "{} {} x{}: first {:.4}, refactor {:.4}, solve {:.4} / {:.4} s",
+        "{} {} x{}: first {:.4}, refactor {:.4}, solve {:.4} / {:.4} s{wrong}",
         r.matrix,
         r.solver,
         r.threads,
@@ -254,4 +344,15 @@ fn progress(r: &Record) -> String {
         median(&r.solve_1_secs),
         median(&r.solve_16_secs)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_public_set_is_in_the_repository() {
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data");
+        assert!(DATA.iter().all(|m| data.join(m).exists()));
+    }
 }

@@ -19,6 +19,8 @@ fn record(solver: &str, refactor: f64, solve: f64) -> Record {
         stored_millions: 1.0,
         peak_bytes: 16e6,
         backward_error: 0.0,
+        backward_error_16: 0.0,
+        order: "METIS's".into(),
     }
 }
 
@@ -65,6 +67,43 @@ fn what_did_not_run_is_said() {
     let mut page = page(BEST);
     page.skipped.insert("mumps: no driver built".into());
     assert!(page.text().contains("- mumps: no driver built"));
+}
+
+#[test]
+fn wrong_answers_are_left_out_of_ratios_and_said() {
+    for (one, many) in [(2e-10, 0.0), (0.0, f64::NAN), (f64::NAN, 0.0)] {
+        let mut page = page(BEST);
+        page.records.push(record("a", 0.001, 0.001)); // a later turn, right and fast
+        page.records[1].backward_error = one;
+        page.records[1].backward_error_16 = many;
+        let text = page.text();
+        assert!(text.contains("| m | 1.000 | 4.000 | b | 0.25 |"), "{text}");
+        assert!(!text.contains("| m | a |"), "{text}");
+        assert!(text.contains("\n- m, a, 1 thread(s): wrong answers"));
+        assert!(!page.is_empty());
+    }
+    let mut page = page(BEST);
+    page.records[0].backward_error = f64::NAN;
+    let text = page.text();
+    assert!(!text.contains("### refactorize"), "no ratios: {text}");
+    assert!(text.contains("- m, tamarack, 1 thread(s): wrong answers"));
+    page.records.truncate(1);
+    assert!(page.is_empty());
+}
+
+#[test]
+fn every_matrix_has_its_orders() {
+    let mut page = page(BEST);
+    page.records[1].order = "its own METIS".into();
+    let text = page.text();
+    assert!(text.contains("| m | METIS's | b, tamarack |\n| m | its own METIS | a |"));
+}
+
+#[test]
+fn warnings_are_on_the_page() {
+    let mut page = page(BEST);
+    page.warnings.push("the load was 3".into());
+    assert!(page.text().contains("**Warning:** the load was 3.\n"));
 }
 
 #[test]
