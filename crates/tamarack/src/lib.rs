@@ -44,6 +44,7 @@ mod machine;
 mod options;
 mod shape;
 mod shared;
+mod threads;
 mod witness;
 
 pub use analysis::{Analysis, AnalysisSecs};
