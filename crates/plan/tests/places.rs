@@ -11,10 +11,7 @@ use tamarack_plan::{FactorPlan, Machine, PlanError, PlanOptions, Precision, Upda
 use tamarack_symbolic::SymbolicFactor;
 
 fn plan(symbolic: &Arc<SymbolicFactor>, threads: usize, block: usize) -> FactorPlan {
-    let machine = Machine {
-        threads,
-        ..Machine::default()
-    };
+    let machine = Machine::slow(threads, 1e6); // so that small problems are worth threads
     let options = PlanOptions {
         block,
         ..PlanOptions::default()
