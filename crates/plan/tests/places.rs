@@ -184,6 +184,19 @@ fn panels_fill_the_left_of_the_arena() {
 }
 
 #[test]
+fn a_plan_uses_no_more_threads_than_its_work_is_worth() {
+    let symbolic = random_symbolic(5);
+    let with = |machine: Machine| {
+        let plan = FactorPlan::new(symbolic.clone(), &machine, &PlanOptions::default()).unwrap();
+        (plan.threads(), plan.memory().workspace_bytes)
+    };
+    let one = with(Machine::slow(1, 1e-6));
+    assert_eq!(with(Machine::slow(256, 1e-6)), one);
+    assert_eq!(with(Machine::slow(256, 1e6)).0, 256);
+    assert_eq!(with(Machine::slow(0, 1e6)).0, 1);
+}
+
+#[test]
 fn subtrees_come_largest_first() {
     let plan = plan(&random_symbolic(5), 4, 32);
     assert!(plan.subtrees().windows(2).all(|w| w[0].secs >= w[1].secs));

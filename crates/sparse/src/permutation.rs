@@ -208,7 +208,10 @@ mod tests {
         for wrong in [order[7], n] {
             order[LARGE] = wrong;
             assert_eq!(Permutation::by_all_threads(&order), None);
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(2)
+                .build()
+                .unwrap();
             let read = || Permutation::from_elimination_order(&order).unwrap_err();
             let error = read();
             assert_eq!(pool.install(read), error);
