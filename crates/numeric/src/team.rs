@@ -5,11 +5,14 @@
 //! of it, two callers cannot block each other, and a neighbour's load costs its share of the
 //! machine and no more. Starting and ending a loop allocates nothing, which no general thread pool
 //! promises; `docs/decisions/0002-team.md` has the comparison. The first loop that is shared
-//! starts the threads, so whoever has none to share pays for none.
+//! starts the threads, so whoever has none to share pays for none. Whoever asks for a team that others
+//! have shares it with them ([`Team::shared`]): the threads of a process do not grow with its factors.
+//! A process that was forked has no threads but the one that forked: there a team is its caller.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -24,9 +27,19 @@ pub struct Team {
     shared: Arc<Shared>,
     size: usize,
     /// The threads but the caller, once a loop was shared; locked while one runs with them.
-    helpers: Mutex<Option<Vec<JoinHandle<()>>>>,
+    helpers: Mutex<Option<Helpers>>,
     profiler: Option<Profiler>,
 }
+
+#[derive(Debug)]
+struct Helpers {
+    /// The process that they are threads of.
+    process: u32,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// The teams that are shared, as long as somebody has them.
+static SHARED: Mutex<Vec<Weak<Team>>> = Mutex::new(Vec::new());
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -40,6 +53,8 @@ struct Shared {
     /// Helpers inside the job; written under the lock, read without it while spinning.
     active: AtomicUsize,
     panicked: AtomicBool,
+    /// What the first helper that panicked said.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 #[derive(Debug, Default)]
@@ -68,6 +83,28 @@ impl Team {
         }
     }
 
+    /// The team of `threads` members that the process shares: the same for all who ask while anyone has it. Of two who have loops
+    /// at the same time one works with it and the other alone.
+    pub fn shared(threads: usize) -> Arc<Self> {
+        let threads = threads.max(1);
+        let mut teams = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        teams.retain(|team| team.strong_count() > 0);
+        let mut living = teams.iter().filter_map(Weak::upgrade);
+        let found = living.find(|team| team.size == threads && !team.is_of_another_process());
+        found.unwrap_or_else(|| {
+            let team = Arc::new(Self::new(threads));
+            teams.push(Arc::downgrade(&team));
+            team
+        })
+    }
+
+    /// Whether its threads were started before this process was forked.
+    fn is_of_another_process(&self) -> bool {
+        let helpers = self.helpers.try_lock();
+        // Whoever holds them works with them.
+        helpers.is_ok_and(|helpers| helpers.as_ref().is_some_and(Helpers::are_elsewhere))
+    }
+
     /// A team that books where the time of its work goes.
     pub fn profiled(threads: usize) -> Self {
         let mut team = Self::new(threads);
@@ -91,13 +128,16 @@ impl Team {
     /// get everything done even if only member 0 comes. Returns when all who came have returned.
     ///
     /// # Panics
-    /// If `work` panics on any member.
+    /// If `work` panics on any member: with the caller's own panic, else the first one of the others.
     pub fn run(&self, work: &(dyn Fn(usize) + Sync)) {
         let helpers = (self.size > 1).then(|| self.helpers.try_lock().ok());
         let Some(mut helpers) = helpers.flatten() else {
             return work(0);
         };
-        helpers.get_or_insert_with(|| self.start());
+        if helpers.get_or_insert_with(|| self.start()).are_elsewhere() {
+            drop(helpers);
+            return work(0);
+        }
         self.shared.post(work);
         let own = catch_unwind(AssertUnwindSafe(|| work(0)));
         let waiting = self.profiler().map(|profiler| (profiler, Instant::now()));
@@ -106,15 +146,15 @@ impl Team {
             profiler.waited(since);
         }
         let helper_panicked = self.shared.panicked.swap(false, Ordering::Relaxed);
+        let of_helper = helper_panicked.then(|| self.shared.take_panic()).flatten();
         drop(helpers); // a panic that goes on while it is held would poison it
-        if let Err(panic) = own {
+        if let Some(panic) = own.err().or(of_helper) {
             resume_unwind(panic);
         }
-        assert!(!helper_panicked, "a member of the team panicked");
     }
 
     /// Starts the threads but the caller, as many as there are to be had.
-    fn start(&self) -> Vec<JoinHandle<()>> {
+    fn start(&self) -> Helpers {
         let start = |member| {
             let shared = self.shared.clone();
             std::thread::Builder::new()
@@ -122,7 +162,10 @@ impl Team {
                 .spawn(move || help(&shared, member))
                 .ok()
         };
-        (1..self.size).map_while(start).collect()
+        Helpers {
+            process: std::process::id(),
+            threads: (1..self.size).map_while(start).collect(),
+        }
     }
 
     /// Calls `body(i, member)` once for every `i` in `0..count`, in any order, `i` handed out in
@@ -146,21 +189,42 @@ impl Team {
 
 impl Drop for Team {
     fn drop(&mut self) {
-        self.shared.lock().stop = true;
-        self.shared.epoch.fetch_add(1, Ordering::Release);
-        self.shared.posted.notify_all();
         let helpers = self
             .helpers
             .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        for helper in helpers.take().into_iter().flatten() {
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(helpers) = helpers else {
+            return;
+        };
+        if helpers.are_elsewhere() {
+            // Nobody is there to be joined, and a lock may be held by one who is not.
+            return std::mem::forget(helpers);
+        }
+        self.shared.lock().stop = true;
+        self.shared.epoch.fetch_add(1, Ordering::Release);
+        self.shared.posted.notify_all();
+        for helper in helpers.threads {
             // A helper catches the panics of its jobs, so it has none of its own to report.
             let _ = helper.join();
         }
     }
 }
 
+impl Helpers {
+    /// Whether they are threads of the process that this one was forked from.
+    fn are_elsewhere(&self) -> bool {
+        self.process != std::process::id()
+    }
+}
+
 impl Shared {
+    /// What a helper said when it panicked.
+    fn take_panic(&self) -> Option<Box<dyn Any + Send>> {
+        let mut panic = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+        panic.take()
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code that can panic runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -230,7 +294,10 @@ fn help(shared: &Shared, member: usize) {
         // SAFETY: `active` was raised under the lock while the job was posted, and `withdraw`
         // keeps the poster, hence the closure, until `active` is back to zero.
         let work = unsafe { &*job.0 };
-        if catch_unwind(AssertUnwindSafe(|| work(member))).is_err() {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(member))) {
+            let mut first = shared.panic.lock().unwrap_or_else(PoisonError::into_inner);
+            first.get_or_insert(panic);
+            drop(first);
             shared.panicked.store(true, Ordering::Relaxed);
         }
         let state = shared.lock();
@@ -283,6 +350,58 @@ mod tests {
         }
         assert!(!team.helpers.is_poisoned(), "it would work alone");
         team.for_each(5, |_, _| {});
+    }
+
+    #[test]
+    fn a_helpers_panic_keeps_its_words() {
+        let team = Team::new(2);
+        for _ in 0..3 {
+            let came = AtomicBool::new(false);
+            let panic = catch_unwind(AssertUnwindSafe(|| {
+                team.run(&|member| {
+                    if member == 1 {
+                        came.store(true, Ordering::Relaxed);
+                        std::panic::panic_any("on purpose");
+                    }
+                    while !came.load(Ordering::Relaxed) {
+                        std::thread::yield_now();
+                    }
+                });
+            }));
+            assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"on purpose"));
+        }
+        team.run(&|_| ());
+    }
+
+    #[test]
+    fn those_who_ask_at_the_same_time_share_a_team_until_the_last_one_goes() {
+        let size = 5; // no other test's
+        let (one, other) = (Team::shared(size), Team::shared(size));
+        assert!(Arc::ptr_eq(&one, &other) && !Arc::ptr_eq(&one, &Team::shared(6)));
+        drop(one);
+        other.for_each(9, |_, _| ());
+        let last = Arc::downgrade(&other);
+        drop(other);
+        assert!(last.upgrade().is_none());
+        assert_eq!(Team::shared(size).size(), size);
+    }
+
+    #[test]
+    fn threads_of_another_process_are_left_alone() {
+        let team = Arc::new(Team::new(3));
+        team.for_each(9, |_, _| ());
+        // As it is in a child that was forked now.
+        if let Some(helpers) = &mut *team.helpers.lock().unwrap() {
+            helpers.process ^= 1;
+        }
+        assert!(team.is_of_another_process());
+        let done = AtomicUsize::new(0);
+        team.for_each(100, |_, member| {
+            assert_eq!(member, 0);
+            done.fetch_add(1, Ordering::Relaxed);
+        });
+        assert_eq!(done.into_inner(), 100);
+        drop(team); // joins nobody
     }
 
     #[test]

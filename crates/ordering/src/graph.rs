@@ -85,11 +85,12 @@ impl Graph {
 
     /// The same for a lower triangle.
     pub(crate) fn from_lower(lower: Lower<'_>) -> Result<Self, OrderingError> {
+        if lower.row_idx.len() < LARGE {
+            return Self::in_order(lower); // to ask for the number of threads starts them
+        }
         match rayon::current_num_threads() {
-            threads if threads > 1 && lower.row_idx.len() >= LARGE => {
-                Self::in_ranges(lower, threads.min(RANGES))
-            }
-            _ => Self::in_order(lower),
+            0..2 => Self::in_order(lower),
+            threads => Self::in_ranges(lower, threads.min(RANGES)),
         }
     }
 

@@ -111,13 +111,30 @@ fn makespan(tasks: &BinaryHeap<Candidate>, threads: usize) -> f64 {
 
 /// Largest load when each task goes to the least loaded thread, in the order given.
 pub(crate) fn list_schedule(tasks: impl Iterator<Item = f64>, threads: usize) -> f64 {
-    let mut loads = vec![0.0f64; threads.max(1)];
+    // The least load is the largest; equal ones are as good as each other.
+    let mut loads: BinaryHeap<Load> = (0..threads.max(1)).map(|_| Load(0.0)).collect();
     for task in tasks {
-        if let Some(least) = loads.iter_mut().min_by(|a, b| a.total_cmp(b)) {
-            *least += task;
+        if let Some(mut least) = loads.peek_mut() {
+            least.0 += task;
         }
     }
-    loads.into_iter().fold(0.0, f64::max)
+    loads.into_iter().map(|load| load.0).fold(0.0, f64::max)
+}
+
+/// Seconds that a thread is busy; the fewer the larger.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Load(f64);
+
+impl Eq for Load {}
+impl Ord for Load {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.0.total_cmp(&self.0)
+    }
+}
+impl PartialOrd for Load {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 #[cfg(test)]

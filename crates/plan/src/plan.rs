@@ -72,13 +72,14 @@ impl FactorPlan {
         if options.block == 0 {
             return Err(PlanError::Block);
         }
-        let threads = machine.threads.max(1);
         let count = symbolic.supernodes();
         let rates = machine.rates(options.precision);
         let value_bytes = options.precision.bytes();
         let secs: Vec<f64> = (0..count)
             .map(|s| front_secs(rates, value_bytes, symbolic.npiv(s), symbolic.nupd(s)))
             .collect();
+        let alone_secs = secs.iter().sum();
+        let threads = worth_threads(alone_secs, machine.threads);
         let (subtree_secs, first) = subtree_sums(&symbolic, &secs);
         let (roots, top) = cut(&symbolic, &secs, &subtree_secs, threads);
         let tree = Tree::new(&symbolic, options.block, value_bytes, &first);
@@ -111,7 +112,7 @@ impl FactorPlan {
         };
         let plan = Self {
             predicted_secs: below + above / threads as f64,
-            alone_secs: secs.iter().sum(),
+            alone_secs,
             symbolic,
             options: *options,
             threads,
@@ -163,7 +164,7 @@ impl FactorPlan {
         self.options.block
     }
 
-    /// Threads that the plan is made for.
+    /// Threads that the plan is made for: no more than the machine has, and than the work is worth.
     pub fn threads(&self) -> usize {
         self.threads
     }
@@ -305,6 +306,16 @@ impl FactorPlan {
     pub fn saved_secs(&self) -> f64 {
         self.alone_secs - self.predicted_secs
     }
+}
+
+/// Work that a thread is worth, in seconds. Each has working memory of its own, and is called at each factorization, which takes
+/// about 15 µs: with fewer seconds for each, what they save is soon less than that.
+const SECS_PER_THREAD: f64 = 100e-6;
+
+/// How many of `threads` are worth it where one of them takes so many seconds. The second one is from half its due on.
+fn worth_threads(alone_secs: f64, threads: usize) -> usize {
+    let more = (alone_secs / SECS_PER_THREAD).round() as usize; // as many as there can be, not a wrong number, where it is infinite
+    threads.clamp(1, more.saturating_add(1))
 }
 
 /// Sums of `secs` over subtrees, and the first supernode of every subtree.

@@ -11,10 +11,7 @@ use tamarack_plan::{FactorPlan, Machine, PlanError, PlanOptions, Precision, Upda
 use tamarack_symbolic::SymbolicFactor;
 
 fn plan(symbolic: &Arc<SymbolicFactor>, threads: usize, block: usize) -> FactorPlan {
-    let machine = Machine {
-        threads,
-        ..Machine::default()
-    };
+    let machine = Machine::slow(threads, 1e6); // so that small problems are worth threads
     let options = PlanOptions {
         block,
         ..PlanOptions::default()
@@ -184,6 +181,19 @@ fn panels_fill_the_left_of_the_arena() {
         assert_eq!(ends, (0, plan.factor_len()));
         assert!(plan.factor_len() <= plan.arena_len());
     }
+}
+
+#[test]
+fn a_plan_uses_no_more_threads_than_its_work_is_worth() {
+    let symbolic = random_symbolic(5);
+    let with = |machine: Machine| {
+        let plan = FactorPlan::new(symbolic.clone(), &machine, &PlanOptions::default()).unwrap();
+        (plan.threads(), plan.memory().workspace_bytes)
+    };
+    let one = with(Machine::slow(1, 1e-6));
+    assert_eq!(with(Machine::slow(256, 1e-6)), one);
+    assert_eq!(with(Machine::slow(256, 1e6)).0, 256);
+    assert_eq!(with(Machine::slow(0, 1e6)).0, 1);
 }
 
 #[test]

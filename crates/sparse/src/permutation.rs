@@ -72,7 +72,9 @@ impl Permutation {
     /// [`PermutationError`] for an index that is out of range or comes twice.
     pub fn from_elimination_order<I: IndexLike>(order: &[I]) -> Result<Self, PermutationError> {
         let n = order.len();
+        // Whoever is in no pool would start one with the question how many threads there are.
         if n >= LARGE
+            && rayon::current_thread_index().is_some()
             && rayon::current_num_threads() > 1
             && let Some(found) = Self::by_all_threads(order)
         {
@@ -206,7 +208,13 @@ mod tests {
         for wrong in [order[7], n] {
             order[LARGE] = wrong;
             assert_eq!(Permutation::by_all_threads(&order), None);
-            let error = Permutation::from_elimination_order(&order).unwrap_err();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(2)
+                .build()
+                .unwrap();
+            let read = || Permutation::from_elimination_order(&order).unwrap_err();
+            let error = read();
+            assert_eq!(pool.install(read), error);
             let position = LARGE;
             let index = wrong;
             let expected = match wrong {

@@ -34,7 +34,10 @@ pub(crate) struct Forest {
 /// The elimination forest of the rows of a lower triangle.
 pub(crate) fn elimination_tree(lower: &LowerRows) -> Forest {
     let n = lower.len();
-    let pieces = rayon::current_num_threads().min(n / LEAST);
+    let pieces = match n / LEAST {
+        few @ 0..2 => few, // to ask for the number of threads starts them
+        many => rayon::current_num_threads().min(many),
+    };
     if pieces > 1
         && let Some(forest) = in_pieces(lower, &ranges(lower, pieces))
     {

@@ -36,9 +36,9 @@ impl LowerRows {
     pub fn new(pattern: &Pattern, runs: Option<&Runs>, nodes: &Nodes<'_>) -> Self {
         let edges = Edges::new(pattern, runs, nodes);
         let rows = match nodes.len() {
-            // One thread has no use for blocks, and few rows may be blocks themselves.
-            _ if rayon::current_num_threads() < 2 => 1,
+            // Few rows may be blocks themselves, and one thread has no use for blocks.
             0..=LEAST_ROWS => 1,
+            _ if rayon::current_num_threads() < 2 => 1,
             many => LEAST_ROWS.max(many.div_ceil(BLOCKS)),
         };
         let shift = rows.next_power_of_two().trailing_zeros();

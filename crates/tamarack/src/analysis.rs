@@ -18,6 +18,7 @@ use tamarack_symbolic::SymbolicFactor;
 use crate::choice::Chosen;
 use crate::device::{self, Device, Opening, Place};
 use crate::options::{Options, Ordering};
+use crate::threads::with_threads;
 use crate::witness::Witness;
 use crate::{Error, Factor};
 
@@ -134,7 +135,7 @@ impl Analysis {
 
     /// Orders, analyzes and plans for the host.
     fn on_host(pattern: &Arc<Pattern>, options: &Options) -> Result<Self, Error> {
-        let analysis = with_threads(pattern, options, || {
+        let analysis = with_threads(threads_for(pattern, options), || {
             let Chosen {
                 symbolic,
                 name,
@@ -177,10 +178,9 @@ impl Analysis {
             let on_host = matches!(options.device, Device::Cpu);
             on_host.then(|| Arc::new(Substitution::new(&symbolic)))
         };
-        let (plan, substitution) = if is_small(pattern) {
-            (of_factor(), of_solves())
-        } else {
-            with_threads(pattern, options, || rayon::join(of_factor, of_solves))
+        let (plan, substitution) = match threads_for(pattern, options) {
+            1 => (of_factor(), of_solves()),
+            threads => with_threads(threads, || rayon::join(of_factor, of_solves)),
         };
         let seconds = AnalysisSecs {
             plan_secs: start.elapsed().as_secs_f64(),
@@ -334,32 +334,10 @@ fn wants_memory(options: &Options) -> bool {
     !matches!(options.device, Device::Gpu(_))
 }
 
-/// Whether an analysis is not worth threads.
-fn is_small(pattern: &Pattern) -> bool {
-    pattern.n() < FEW_UNKNOWNS && pattern.nnz_lower() < FEW_ENTRIES
-}
-
-/// Runs `work` on as many threads as the options say, by one of them: a caller from outside would sleep at each step until the
-/// threads are woken, and they until it is.
-fn with_threads<T: Send>(
-    pattern: &Pattern,
-    options: &Options,
-    work: impl FnOnce() -> T + Send,
-) -> T {
-    if is_small(pattern) {
-        return work();
-    }
-    match options.threads {
-        Some(_) if options.thread_count() != rayon::current_num_threads() => {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(options.thread_count());
-            match pool.build() {
-                Ok(pool) => pool.install(work),
-                // Where no threads can be started, those there are do.
-                Err(_) => work(),
-            }
-        }
-        _ => rayon::scope(|_| work()),
-    }
+/// Threads that an analysis is worth.
+fn threads_for(pattern: &Pattern, options: &Options) -> usize {
+    let is_small = pattern.n() < FEW_UNKNOWNS && pattern.nnz_lower() < FEW_ENTRIES;
+    if is_small { 1 } else { options.thread_count() }
 }
 
 impl std::ops::Add for AnalysisSecs {

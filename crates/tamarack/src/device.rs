@@ -9,6 +9,7 @@ use tamarack_gpu::{Gpu, GpuError};
 use tamarack_numeric::{DeviceOptions, DevicePlan, DeviceRates, FactorError};
 use tamarack_symbolic::{AmalgamationOptions, SymbolicFactor, SymbolicOptions};
 
+use crate::threads::with_threads;
 use crate::{Error, Options};
 
 /// Where factorizations and solves run.
@@ -195,7 +196,9 @@ fn fitting_plan(
         })
     };
     let fits = |plan: &Priced| plan.bytes as f64 <= MEMORY_SHARE * free_bytes as f64;
-    let (one, two) = rayon::join(|| priced(1), || priced(2));
+    let (one, two) = with_threads(options.thread_count(), || {
+        rayon::join(|| priced(1), || priced(2))
+    });
     let (one, two) = (one?, two?);
     let cheap = two.secs <= WAVES_COST * one.secs;
     if fits(&one) && !cheap {

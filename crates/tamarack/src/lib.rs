@@ -46,6 +46,7 @@ mod memory;
 mod options;
 mod shape;
 mod shared;
+mod threads;
 mod witness;
 
 pub use analysis::{Analysis, AnalysisSecs};

@@ -91,11 +91,11 @@ impl Analysis {
                 Place::Gpu { .. } => 1, // which books what it does
             };
             let team = if self.options.profile {
-                Team::profiled(threads)
+                Arc::new(Team::profiled(threads))
             } else {
-                Team::new(threads)
+                Team::shared(threads)
             };
-            (Arc::new(team), Instant::now())
+            (team, Instant::now())
         })
     }
 }
