@@ -68,7 +68,7 @@ impl Activity {
             bar.set_style(style);
         }
         let shown = talk != Talk::Quiet && std::io::stderr().is_terminal();
-        let waiting = shown.then(|| show_later(bar.clone()));
+        let waiting = shown.then(|| show_later(bar.clone())).flatten();
         Self {
             name,
             talk,
@@ -104,14 +104,15 @@ impl Drop for Activity {
     }
 }
 
-/// Shows the bar if it still exists after a second.
-fn show_later(bar: ProgressBar) -> (Sender<()>, JoinHandle<()>) {
+/// Shows the bar if it still exists after a second; not where the system refuses the thread for it.
+fn show_later(bar: ProgressBar) -> Option<(Sender<()>, JoinHandle<()>)> {
     let (sender, receiver) = channel();
-    let thread = std::thread::spawn(move || {
+    let show = move || {
         if receiver.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
             bar.set_draw_target(ProgressDrawTarget::stderr());
             bar.enable_steady_tick(Duration::from_millis(100));
         }
-    });
-    (sender, thread)
+    };
+    let thread = std::thread::Builder::new().spawn(show).ok()?;
+    Some((sender, thread))
 }

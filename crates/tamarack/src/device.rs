@@ -98,7 +98,13 @@ const WAVES_COST: f64 = 1.10;
 /// A device that is being opened, and its programs loaded, while the host does something else.
 pub(crate) struct Opening {
     index: u32,
-    thread: JoinHandle<Result<(Gpu, DeviceRates), GpuError>>,
+    opened: Opened,
+}
+
+/// On a thread of its own, or at once where the system refuses one.
+enum Opened {
+    There(JoinHandle<Result<(Gpu, DeviceRates), GpuError>>),
+    Here(Result<(Gpu, DeviceRates), GpuError>),
 }
 
 impl Opening {
@@ -110,7 +116,7 @@ impl Opening {
             return Err(GpuError::BadIndex { index, count });
         }
         let (profile, options) = (options.profile, options.gpu.clone());
-        let thread = std::thread::spawn(move || {
+        let open = move || {
             let rated = rated || options.cache.is_some();
             let gpu = match profile {
                 true => Gpu::open_apart(index, options)?,
@@ -122,8 +128,12 @@ impl Opening {
             let rates = rates(&gpu, rated);
             gpu.open_lanes()?;
             Ok((gpu, rates))
-        });
-        Ok(Self { index, thread })
+        };
+        let opened = match std::thread::Builder::new().spawn(open.clone()) {
+            Ok(thread) => Opened::There(thread),
+            Err(_) => Opened::Here(open()),
+        };
+        Ok(Self { index, opened })
     }
 
     /// Waits until the device is open, and places a factorization on it.
@@ -132,7 +142,11 @@ impl Opening {
         symbolic: &Arc<SymbolicFactor>,
         options: &Options,
     ) -> Result<Place, FactorError> {
-        let (gpu, rates) = match self.thread.join() {
+        let opened = match self.opened {
+            Opened::Here(opened) => Ok(opened),
+            Opened::There(thread) => thread.join(),
+        };
+        let (gpu, rates) = match opened {
             Ok(opened) => opened?,
             Err(panic) => std::panic::resume_unwind(panic),
         };
