@@ -16,6 +16,9 @@ use crate::{Pattern, concatenated};
 /// Columns that one thread takes at a time.
 const CHUNK: usize = 1024;
 
+/// Fewer unknowns are looked at by the caller, who need not be in a pool.
+const FEW: usize = 1 << 13;
+
 /// Runs are worth finding where there are at most so many for each unknown.
 const WORTH: f64 = 0.9;
 
@@ -38,11 +41,15 @@ impl Runs {
         let n = pattern.n();
         let begins = begins(pattern)?;
         let is_first = |v: usize| begins[v].load(Relaxed);
-        let lists = (0..n).into_par_iter().step_by(CHUNK).map(|from| {
+        let firsts = |from: usize| -> Vec<u32> {
             let chunk = from..n.min(from + CHUNK);
             chunk.filter(|&v| is_first(v)).map(|v| v as u32).collect()
-        });
-        let mut first = concatenated(&lists.collect::<Vec<Vec<u32>>>());
+        };
+        let lists: Vec<Vec<u32>> = match n < FEW {
+            true => (0..n).step_by(CHUNK).map(firsts).collect(),
+            false => (0..n).into_par_iter().step_by(CHUNK).map(firsts).collect(),
+        };
+        let mut first = concatenated(&lists);
         if !is_worth(first.len(), n) {
             return None;
         }
@@ -56,8 +63,12 @@ impl Runs {
             let rows = pattern.rows(v as usize).iter();
             rows.map(|&i| usize::from(is_first(i as usize))).sum()
         };
-        let lens = first.par_iter().with_min_len(CHUNK).with_max_len(CHUNK);
-        let lens: Vec<usize> = lens.map(count).collect();
+        let lens: Vec<usize> = if n < FEW {
+            first.iter().map(count).collect()
+        } else {
+            let lens = first.par_iter().with_min_len(CHUNK).with_max_len(CHUNK);
+            lens.map(count).collect()
+        };
         let mut col_ptr = Vec::with_capacity(first.len() + 1);
         col_ptr.push(0);
         col_ptr.extend(lens.iter().scan(0, |end, &len| {
@@ -86,7 +97,10 @@ impl Runs {
                 }
             }
         };
-        parts.into_par_iter().with_max_len(1).for_each(write);
+        match n < FEW {
+            true => parts.into_iter().for_each(write),
+            false => parts.into_par_iter().with_max_len(1).for_each(write),
+        }
         first.push(n as u32);
         Some(Self {
             first,
@@ -147,19 +161,18 @@ fn is_worth(runs: usize, n: usize) -> bool {
 fn begins(pattern: &Pattern) -> Option<Vec<AtomicBool>> {
     let n = pattern.n();
     let unlike = |v: usize| !pattern.continues(v);
-    let vertices = (0..n).into_par_iter();
-    let vertices = vertices.with_min_len(CHUNK).with_max_len(CHUNK);
-    let columns: Vec<bool> = vertices.map(unlike).collect();
+    let columns: Vec<bool> = if n < FEW {
+        (0..n).map(unlike).collect()
+    } else {
+        let vertices = (0..n).into_par_iter();
+        let vertices = vertices.with_min_len(CHUNK).with_max_len(CHUNK);
+        vertices.map(unlike).collect()
+    };
     if !is_worth(columns.iter().filter(|&&own| own).count(), n) {
         return None;
     }
     let begins: Vec<AtomicBool> = columns.iter().map(|&own| AtomicBool::new(own)).collect();
-    let columns = (0..n)
-        .into_par_iter()
-        .with_min_len(CHUNK)
-        .with_max_len(CHUNK)
-        .filter(|&j| columns[j]);
-    columns.for_each(|j| {
+    let spread = |j: usize| {
         let rows = pattern.rows(j);
         let split = |v: usize| {
             if begins.get(v).is_some_and(|begin| !begin.load(Relaxed)) {
@@ -175,7 +188,14 @@ fn begins(pattern: &Pattern) -> Option<Vec<AtomicBool>> {
             }
         }
         split(rows[rows.len() - 1] as usize + 1);
-    });
+    };
+    if n < FEW {
+        (0..n).filter(|&j| columns[j]).for_each(spread);
+    } else {
+        let vertices = (0..n).into_par_iter();
+        let vertices = vertices.with_min_len(CHUNK).with_max_len(CHUNK);
+        vertices.filter(|&j| columns[j]).for_each(spread);
+    }
     Some(begins)
 }
 

@@ -135,7 +135,7 @@ impl Analysis {
 
     /// Orders, analyzes and plans for the host.
     fn on_host(pattern: &Arc<Pattern>, options: &Options) -> Result<Self, Error> {
-        let analysis = with_threads(threads_for(pattern, options), || {
+        let work = || {
             let Chosen {
                 symbolic,
                 name,
@@ -146,7 +146,11 @@ impl Analysis {
                 rayon::broadcast(|_| return_end_of_heap());
             }
             analysis
-        })?;
+        };
+        let analysis = match is_small(pattern) && !options.ordering.dissects() {
+            true => work()?, // what may need a pool all the same makes one
+            false => with_threads(threads_for(pattern, options), work)?,
+        };
         let is_large = analysis.plan.memory().factor_bytes >= LARGE_FACTOR;
         if is_large && wants_memory(options) {
             return_freed_memory();
@@ -334,10 +338,17 @@ fn wants_memory(options: &Options) -> bool {
     !matches!(options.device, Device::Gpu(_))
 }
 
+/// Whether an analysis is not worth threads, nor a pool of one.
+fn is_small(pattern: &Pattern) -> bool {
+    pattern.n() < FEW_UNKNOWNS && pattern.nnz_lower() < FEW_ENTRIES
+}
+
 /// Threads that an analysis is worth.
 fn threads_for(pattern: &Pattern, options: &Options) -> usize {
-    let is_small = pattern.n() < FEW_UNKNOWNS && pattern.nnz_lower() < FEW_ENTRIES;
-    if is_small { 1 } else { options.thread_count() }
+    match is_small(pattern) {
+        true => 1,
+        false => options.thread_count(),
+    }
 }
 
 impl std::ops::Add for AnalysisSecs {

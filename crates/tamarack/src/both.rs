@@ -8,6 +8,7 @@ use tamarack_plan::Machine;
 use tamarack_sparse::{Pattern, Permutation, Runs};
 
 use crate::shape::{Look, Shape};
+use crate::threads::with_threads;
 
 /// What two orderings of a pattern share while they run at the same time.
 pub(crate) struct Both<'a> {
@@ -48,12 +49,12 @@ impl<'a> Both<'a> {
         merged.map_or_else(|| Runs::find(self.pattern), MergedGraph::into_runs)
     }
 
-    /// The graph without twins. One thread asks for it first.
+    /// The graph without twins. One thread asks for it first, in the pool that it is in.
     pub(crate) fn merged(&self) -> Result<&MergedGraph, OrderingError> {
         if let Some(graph) = self.merged.get() {
             return Ok(graph);
         }
-        let graph = MergedGraph::new(self.pattern)?;
+        let graph = with_threads(1, || MergedGraph::new(self.pattern))?;
         Ok(self.merged.get_or_init(|| graph))
     }
 
@@ -69,6 +70,7 @@ impl<'a> Both<'a> {
     }
 
     pub(crate) fn dissect(&self, stop: &AtomicBool) -> Result<Permutation, OrderingError> {
-        self.merged()?.dissect(&NdOptions::default(), stop)
+        let graph = self.merged()?;
+        with_threads(1, || graph.dissect(&NdOptions::default(), stop))
     }
 }

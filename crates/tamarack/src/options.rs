@@ -146,6 +146,20 @@ pub enum Ordering {
 }
 
 impl Ordering {
+    /// Whether graphs are dissected whatever they are like, which is work for a pool.
+    pub(crate) fn dissects(&self) -> bool {
+        match self {
+            Self::Best(_) => true,
+            Self::Method(method) => matches!(
+                method,
+                Method::NestedDissection(_) | Method::Coordinates(_) | Method::PartitionTree(_)
+            ),
+            Self::Auto | Self::Permutation(_) => false,
+        }
+    }
+}
+
+impl Ordering {
     /// Names that [`FromStr`] knows, separated by commas.
     pub const NAMES: &'static str = "auto, best, best:SECONDS, natural, rcm, md, mmd, amd, nd";
 

@@ -9,6 +9,7 @@ use super::{AMD, Chosen, MOST_READS, ND, Search};
 use crate::Error;
 use crate::both::Both;
 use crate::shape::{Look, Shape};
+use crate::threads::with_threads;
 
 /// What minimum degree leads to.
 enum Degree {
@@ -35,7 +36,7 @@ impl Search<'_> {
     pub(super) fn auto(&mut self) -> Result<Chosen, Error> {
         let shape = Shape::of(self.pattern);
         if shape.is_worth_a_look() {
-            return self.auto_of_many(shape);
+            return with_threads(1, || self.auto_of_many(shape)); // in the pool where there is one
         }
         let both = Both::new(self.pattern, shape)?;
         match self.minimum_degree(&both)? {
