@@ -30,11 +30,12 @@ pub struct Options {
     pub device: Device,
     /// Where compiled kernels are kept, and which compiler makes them, for a GPU.
     pub gpu: GpuOptions,
-    /// Threads at most; `None` for as many as the operating system offers. The results have the same bits for any number.
+    /// Threads at most, of which 4096 are the most; `None` for as many as the operating system offers. The results have the same bits
+    /// for any number.
     ///
-    /// An analysis takes no more than the system offers, and is made in the caller's rayon pool where it is called from one. Factors
-    /// have no more than four for each of those (sixteen at least), and no more than their work is worth; where the system refuses
-    /// threads, those there are do the work. With 1 nothing but the caller's thread is used. Factors with equally many threads share
+    /// Plans are made for so many, or as many as the work is worth, be it on another machine. An analysis takes no more than the
+    /// system offers, and is made in the caller's rayon pool where it is called from one. Factors have no more than four for each of
+    /// those (sixteen at least); where the system refuses threads, those there are do the work. With 1 nothing but the caller's thread is used. Factors with equally many threads share
     /// them in a process, as long as there are any: of those that are used at the same time one has them and the others work alone;
     /// with [`profile`](Self::profile) an analysis has threads of its own.
     ///
@@ -43,8 +44,8 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Memory that a factorization may take, in bytes, what it keeps of the analysis included; `None` for what the operating
     /// system says is available ([`available_memory_bytes`]), where it says so (Linux), and no limit elsewhere. Vectors of solves come
-    /// on top: some 50 bytes for each unknown, 20 more for each of up to 16 right-hand sides that are solved together, and a copy of
-    /// the right-hand sides while they are refined. So does what the analysis holds while it runs.
+    /// on top: some 50 bytes for each unknown, 20 more for each of up to 16 right-hand sides that are solved together, a copy of
+    /// the right-hand sides while they are refined, and where the columns of A reach far 16 bytes for each of its entries. So does what the analysis holds while it runs.
     pub memory_bytes: Option<u64>,
     /// How [`Factor::solve_refined`](crate::Factor::solve_refined) refines.
     pub refine: RefineOptions,
@@ -78,20 +79,14 @@ impl Default for Rates {
     }
 }
 
-/// Threads of a factor at most, for each one that the system offers: more are in each other's way.
-const MOST_EACH: usize = 4;
-
-/// So many are granted on any machine, and the system is not asked: that takes as long as a small factorization.
-const ALWAYS: usize = 16;
+/// Threads that a plan is made for, at most; no machine has so many.
+const MOST_THREADS: usize = 1 << 12;
 
 impl Options {
     /// Threads that work.
     pub(crate) fn thread_count(&self) -> usize {
-        match self.threads {
-            None => available_threads(),
-            Some(few @ 0..=ALWAYS) => few.max(1),
-            Some(many) => many.min((MOST_EACH * available_threads()).max(ALWAYS)),
-        }
+        let wanted = self.threads.unwrap_or_else(available_threads);
+        wanted.clamp(1, MOST_THREADS)
     }
 
     /// The machine that a plan is made for, its memory aside.

@@ -1,4 +1,4 @@
-//! Who analyzes: the threads of a pool, or the caller alone.
+//! Who analyzes: the threads of a pool, or the caller alone; and how many work on a factor.
 //!
 //! Orderings and analyses run on the rayon pool that their caller is in. The pool that rayon has for those who are in none has a
 //! thread for each core, or as many as `RAYON_NUM_THREADS` says, stays for the life of the process, and makes whoever asks for it
@@ -9,6 +9,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use rayon::ThreadPoolBuilder;
 
 use crate::machine::available_threads;
+
+/// Threads of a factor at most, for each one that the system offers: more are in each other's way.
+const MOST_EACH: usize = 4;
+
+/// So many are granted on any machine, and the system is not asked: that takes as long as a small factorization.
+const ALWAYS: usize = 16;
+
+/// How many of the threads that a plan is made for a factor has here.
+pub(crate) fn granted(threads: usize) -> usize {
+    match threads {
+        few @ 0..=ALWAYS => few,
+        many => many.min((MOST_EACH * available_threads()).max(ALWAYS)),
+    }
+}
 
 /// Runs `work` on the pool that the caller is in, or on one of its own with so many threads, no more than the machine has; the
 /// threads end with it. One thread is the caller's, and so it is where the operating system refuses others.

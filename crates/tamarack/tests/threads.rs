@@ -27,6 +27,17 @@ fn used(a: &SymmetricCsc<f64>, options: &Options) -> (Analysis, Factor) {
     (analysis, factor)
 }
 
+/// Waits until there are so many threads again: one that was joined is listed for a moment more.
+fn wait_for(before: usize) {
+    for _ in 0..1000 {
+        if count() == before {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("{} threads are left of dropped factors", count() - before);
+}
+
 #[test]
 fn one_thread_is_the_callers_and_many_factors_share_theirs() {
     let before = count();
@@ -46,17 +57,21 @@ fn one_thread_is_the_callers_and_many_factors_share_theirs() {
     let a = model("p3d7_40");
     let _one = used(&a, &options(Some(1)));
     assert_eq!(count(), before, "a large one by one thread");
+    // A plan may be for a larger machine; threads are not started for it.
+    let (analysis, factor) = used(&a, &options(Some(200)));
+    assert_eq!(analysis.plan().threads(), 200);
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    assert!(
+        count() < before + (4 * cores).max(16),
+        "{} threads",
+        count()
+    );
+    drop((analysis, factor));
+    wait_for(before);
 
     let a = model("p3d7_12");
     let all: Vec<_> = (0..10).map(|_| used(&a, &options(Some(4)))).collect();
     assert_eq!(count(), before + 3, "ten analyses held");
     drop(all);
-    // A thread that was joined is listed for a moment more.
-    for _ in 0..1000 {
-        if count() == before {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    panic!("{} threads are left of dropped factors", count() - before);
+    wait_for(before);
 }

@@ -7,6 +7,7 @@ use tamarack_gpu::Gpu;
 use tamarack_numeric::{Profile, Profiler, Team};
 
 use crate::device_profile::DeviceProfile;
+use crate::threads::granted;
 use crate::{Analysis, Error, Place};
 
 impl Analysis {
@@ -87,7 +88,7 @@ impl Analysis {
     fn started(&self) -> &(Arc<Team>, Instant) {
         self.team.get_or_init(|| {
             let threads = match self.place {
-                Place::Cpu { .. } => self.plan.threads(),
+                Place::Cpu { .. } => granted(self.plan.threads()),
                 Place::Gpu { .. } => 1, // which books what it does
             };
             let team = if self.options.profile {
