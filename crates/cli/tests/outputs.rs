@@ -59,30 +59,35 @@ fn a_trace_that_cannot_be_written_costs_neither_solution_nor_report() {
     assert!(error.contains("cannot write /dev/full"), "{error}");
 }
 
+/// What `tamarack solve MODEL ARGUMENTS -o x.mtx` says in `dir`, in a shell with these limits; there is an old x.mtx.
+#[cfg(target_os = "linux")]
+fn solve_limited(dir: &Path, limits: &str, arguments: &str) -> String {
+    let x = dir.join("x.mtx");
+    fs::write(&x, "old").unwrap();
+    let script = format!("{limits}; exec \"$0\" solve {arguments} -o \"$1\"");
+    let output = Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_tamarack")])
+        .arg(&x)
+        .env("XDG_CACHE_HOME", dir.join("cache"))
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(4), "{error}");
+    assert_eq!(fs::read(&x).unwrap(), b"old");
+    error
+}
+
 /// A limit on the size of files ends a write in the middle, as a full disk does; the signal that comes with it is ignored.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_solution_that_does_not_fit_leaves_the_old_file() {
     let dir = tempfile::tempdir().unwrap();
-    let x = dir.path().join("x.mtx");
-    fs::write(&x, "old").unwrap();
-    let output = Command::new("sh")
-        .args([
-            "-c",
-            "trap '' XFSZ; ulimit -f 8; exec \"$0\" solve model:p2d5_100 -o \"$1\"",
-        ])
-        .arg(env!("CARGO_BIN_EXE_tamarack"))
-        .arg(&x)
-        .env("XDG_CACHE_HOME", dir.path().join("cache"))
-        .output()
-        .unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(4), "{error}");
+    let limits = "trap '' XFSZ; ulimit -f 8";
+    let error = solve_limited(dir.path(), limits, "model:p2d5_100");
     assert!(
         error.contains("cannot write") && error.contains("x.mtx"),
         "{error}"
     );
-    assert_eq!(fs::read(&x).unwrap(), b"old");
     let unfinished = fs::read_dir(dir.path()).unwrap().filter(|entry| {
         let name = entry.as_ref().unwrap().file_name();
         name.to_string_lossy().contains(".tmp")
@@ -95,20 +100,9 @@ fn a_solution_that_does_not_fit_leaves_the_old_file() {
 #[test]
 fn memory_that_the_system_refuses_is_an_error_and_leaves_the_old_file() {
     let dir = tempfile::tempdir().unwrap();
-    let x = dir.path().join("x.mtx");
-    fs::write(&x, "old").unwrap();
-    let solve = "exec \"$0\" solve model:el3d_22 --threads 1 --memory 100GiB -o \"$1\"";
-    let output = Command::new("sh")
-        .args(["-c", &format!("ulimit -v 180000; {solve}")])
-        .arg(env!("CARGO_BIN_EXE_tamarack"))
-        .arg(&x)
-        .env("XDG_CACHE_HOME", dir.path().join("cache"))
-        .output()
-        .unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(4), "{error}");
+    let arguments = "model:el3d_22 --threads 1 --memory 100GiB";
+    let error = solve_limited(dir.path(), "ulimit -v 180000", arguments);
     assert!(error.contains("cannot allocate"), "{error}");
-    assert_eq!(fs::read(&x).unwrap(), b"old");
 }
 
 #[test]

@@ -189,8 +189,7 @@ impl MixedFactor {
         };
         let (n, patient) = (a.n(), &patient(options));
         let report = single.solve_refined(a, b, x, nrhs, patient, workspace)?;
-        improved(report, options, |c| {
-            let (b, x) = (&b[c * n..(c + 1) * n], &mut x[c * n..(c + 1) * n]);
+        improved_here(report, options, (n, b, x), |b, x| {
             single.conjugate_gradients(a, b, x, patient, workspace)
         })
     }
@@ -258,6 +257,19 @@ pub(crate) fn improved(
         improve(&mut refine, options, gradients)?
     };
     Ok(MixedReport { refine, outcome })
+}
+
+/// The same where columns of n numbers, of right-hand sides and of answers, are on the host.
+pub(crate) fn improved_here(
+    refine: RefineReport,
+    options: &RefineOptions,
+    (n, b, x): (usize, &[f64], &mut [f64]),
+    mut gradients: impl FnMut(&[f64], &mut [f64]) -> Result<(ColumnReport, usize), SolveError>,
+) -> Result<MixedReport, SolveError> {
+    improved(refine, options, |c| {
+        let of = c * n..(c + 1) * n;
+        gradients(&b[of.clone()], &mut x[of])
+    })
 }
 
 /// Improves the columns of a report that are not good by conjugate gradients.

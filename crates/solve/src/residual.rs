@@ -84,7 +84,7 @@ impl Residual {
         copy_lane(&self.together, lane, to);
     }
 
-    /// Norm and row counts of a matrix, and what [`compute`](Self::compute) needs of it; overwrites the rows.
+    /// Norm and row counts of a matrix, and what residuals of it need; overwrites the rows.
     pub fn measure(&mut self, tiles: &Tiles<'_>) -> Norms {
         tiles.prepare(&mut self.walk);
         let nothing = Row {

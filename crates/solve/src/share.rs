@@ -4,7 +4,7 @@ use tamarack_sparse::SymmetricCsc;
 
 use crate::error::SolveError;
 use crate::inverse::Inverse;
-use crate::mixed::{MixedReport, Outcome, improved, patient};
+use crate::mixed::{MixedReport, Outcome, improved_here, patient};
 use crate::refine::{RefineOptions, RefineWorkspace};
 use crate::solver::{Solver, conjugate_gradients_here, solve_refined_here};
 
@@ -70,8 +70,7 @@ impl<'a> SharedSolver<'a> {
         }
         let (n, patient) = (a.n(), &patient(options));
         let report = solve_refined_here(&mut inverse, a, b, x, nrhs, patient, workspace)?;
-        improved(report, options, |c| {
-            let (b, x) = (&b[c * n..(c + 1) * n], &mut x[c * n..(c + 1) * n]);
+        improved_here(report, options, (n, b, x), |b, x| {
             conjugate_gradients_here(&mut inverse, a, b, x, patient, workspace)
         })
     }
