@@ -76,6 +76,12 @@ pub trait Simd: Copy + 'static {
     unsafe fn store(p: *mut Self::T, v: Self::V);
     /// Lanes of `m` to memory; memory of other lanes is not touched.
     unsafe fn store_mask(p: *mut Self::T, m: Self::M, v: Self::V);
+    /// `v`, before any load that follows: where it would not, the compiler begins with more of them at a time
+    /// than there are registers for.
+    #[inline(always)]
+    unsafe fn hold(v: Self::V) -> Self::V {
+        v
+    }
     /// `a·b + c`, rounded once where the instruction set can.
     unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// `c − a·b`, rounded once where the instruction set can.

@@ -103,6 +103,7 @@ unsafe fn rank_one<S: Simd, const V: usize, const N: usize, const FULL: bool>(
             for v in 0..V {
                 acc[j][v] = S::fma(x[v], y, acc[j][v]);
             }
+            acc[j][V - 1] = S::hold(acc[j][V - 1]);
         }
     }
 }

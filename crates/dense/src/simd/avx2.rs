@@ -1,5 +1,9 @@
 //! AVX2 and FMA: 16 registers of 32 bytes; microtiles of 3 × 4 vectors.
+//!
+//! A masked store takes a Zen 3 nine cycles, and a load that follows cannot be served from it: so some lanes are stored
+//! by halves. Masked loads cost what whole ones do.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
 
@@ -9,19 +13,106 @@ use super::{Op, Simd};
 #[derive(Clone, Copy)]
 pub struct Avx2<T>(PhantomData<T>);
 
+/// The first so many lanes of a vector; not a mask, which would take one of 16 registers.
+#[derive(Clone, Copy)]
+pub struct First(usize);
+
 /// Rows `LANES − n ..` of this are a mask of the first `n` lanes.
 static MASKS_64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
 static MASKS_32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 
+/// Lane `i` in all lanes; one shuffle where `i` is known when this is compiled.
+#[inline(always)]
+unsafe fn lane_64(v: __m256d, i: usize) -> __m256d {
+    // SAFETY: as Simd's functions.
+    unsafe {
+        let halves = (2 * i as i64) | (2 * i as i64 + 1) << 32;
+        let v = _mm256_permutevar8x32_ps(_mm256_castpd_ps(v), _mm256_set1_epi64x(halves));
+        _mm256_castps_pd(v)
+    }
+}
+
+/// See [`lane_64`].
+#[inline(always)]
+unsafe fn lane_32(v: __m256, i: usize) -> __m256 {
+    // SAFETY: as Simd's functions.
+    unsafe { _mm256_permutevar8x32_ps(v, _mm256_set1_epi32(i as i32)) }
+}
+
+/// The first `n` lanes to memory.
+#[inline(always)]
+unsafe fn store_first_64(p: *mut f64, n: usize, v: __m256d) {
+    // SAFETY: as Simd's functions.
+    unsafe {
+        if n == 4 {
+            return _mm256_storeu_pd(p, v);
+        }
+        let low = _mm256_castpd256_pd128(v);
+        if n & 2 != 0 {
+            _mm_storeu_pd(p, low);
+            if n & 1 != 0 {
+                _mm_store_sd(p.add(2), _mm256_extractf128_pd::<1>(v));
+            }
+        } else if n & 1 != 0 {
+            _mm_store_sd(p, low);
+        }
+    }
+}
+
+/// See [`store_first_64`].
+#[inline(always)]
+unsafe fn store_first_32(p: *mut f32, n: usize, v: __m256) {
+    // SAFETY: as Simd's functions.
+    unsafe {
+        if n == 8 {
+            return _mm256_storeu_ps(p, v);
+        }
+        let (mut p, mut rest) = (p, _mm256_castps256_ps128(v));
+        if n & 4 != 0 {
+            _mm_storeu_ps(p, rest);
+            (p, rest) = (p.add(4), _mm256_extractf128_ps::<1>(v));
+        }
+        if n & 2 != 0 {
+            _mm_storel_pd(p.cast(), _mm_castps_pd(rest));
+            (p, rest) = (p.add(2), _mm_movehl_ps(rest, rest));
+        }
+        if n & 1 != 0 {
+            _mm_store_ss(p, rest);
+        }
+    }
+}
+
+/// Sum of the lanes: halves, and halves of these.
+#[inline(always)]
+unsafe fn sum_64(v: __m256d) -> f64 {
+    // SAFETY: as Simd's functions.
+    unsafe {
+        let two = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd::<1>(v));
+        _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)))
+    }
+}
+
+/// See [`sum_64`].
+#[inline(always)]
+unsafe fn sum_32(v: __m256) -> f32 {
+    // SAFETY: as Simd's functions.
+    unsafe {
+        let four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v));
+        let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+        _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+    }
+}
+
 macro_rules! avx2 {
     ($t:ident, $v:ty, $lanes:expr, $masks:ident, $zero:ident, $set1:ident, $loadu:ident,
-     $maskload:ident, $storeu:ident, $maskstore:ident, $fma:ident, $fnma:ident, $add:ident,
-     $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $setr:ident, [$($k:expr),*]) => {
+     $maskload:ident, $storeu:ident, $fma:ident, $fnma:ident, $add:ident,
+     $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $setr:ident, $lane:ident, $first:ident, $store_first:ident,
+     $sum:ident, [$($k:expr),*]) => {
         #[allow(clippy::undocumented_unsafe_blocks)] // every function passes on Simd's contract
         impl Simd for Avx2<$t> {
             type T = $t;
             type V = $v;
-            type M = __m256i;
+            type M = First;
             const LANES: usize = $lanes;
             const MV: usize = 3;
             const NR: usize = 4;
@@ -36,8 +127,8 @@ macro_rules! avx2 {
                 unsafe { inner(op) }
             }
             #[inline(always)]
-            unsafe fn mask(n: usize) -> __m256i {
-                unsafe { _mm256_loadu_si256($masks.as_ptr().add($lanes - n).cast()) }
+            unsafe fn mask(n: usize) -> First {
+                First(n)
             }
             #[inline(always)]
             unsafe fn collect(at: *const $t, rows: *const u32, n: usize) -> $v {
@@ -57,33 +148,40 @@ macro_rules! avx2 {
             }
             #[inline(always)]
             unsafe fn lane(v: $v, i: usize) -> $v {
-                let mut x = [0 as $t; $lanes];
-                unsafe {
-                    $storeu(x.as_mut_ptr(), v);
-                    $set1(x[i])
-                }
+                unsafe { $lane(v, i) }
             }
             #[inline(always)]
             unsafe fn get(v: $v, i: usize) -> $t {
-                let mut x = [0 as $t; $lanes];
-                unsafe { $storeu(x.as_mut_ptr(), v) };
-                x[i]
+                unsafe { $first($lane(v, i)) }
             }
             #[inline(always)]
             unsafe fn load(p: *const $t) -> $v {
                 unsafe { $loadu(p) }
             }
             #[inline(always)]
-            unsafe fn load_mask(p: *const $t, m: __m256i) -> $v {
-                unsafe { $maskload(p, m) }
+            unsafe fn load_mask(p: *const $t, m: First) -> $v {
+                unsafe {
+                    let mask = _mm256_loadu_si256($masks.as_ptr().add($lanes - m.0).cast());
+                    $maskload(p, mask)
+                }
             }
             #[inline(always)]
             unsafe fn store(p: *mut $t, v: $v) {
                 unsafe { $storeu(p, v) }
             }
             #[inline(always)]
-            unsafe fn store_mask(p: *mut $t, m: __m256i, v: $v) {
-                unsafe { $maskstore(p, m, v) }
+            unsafe fn store_mask(p: *mut $t, m: First, v: $v) {
+                unsafe { $store_first(p, m.0, v) }
+            }
+            #[inline(always)]
+            unsafe fn hold(v: $v) -> $v {
+                #[inline]
+                #[target_feature(enable = "avx2,fma")]
+                unsafe fn hold(mut v: $v) -> $v {
+                    unsafe { asm!("/* {0} */", inout(ymm_reg) v, options(nostack, preserves_flags)) };
+                    v
+                }
+                unsafe { hold(v) }
             }
             #[inline(always)]
             unsafe fn fma(a: $v, b: $v, c: $v) -> $v {
@@ -119,9 +217,7 @@ macro_rules! avx2 {
             }
             #[inline(always)]
             unsafe fn sum(a: $v) -> $t {
-                let mut x = [0 as $t; $lanes];
-                unsafe { $storeu(x.as_mut_ptr(), a) };
-                super::portable::tree_sum(&mut x)
+                unsafe { $sum(a) }
             }
             #[inline(always)]
             unsafe fn prefetch(p: *const $t) {
@@ -145,7 +241,6 @@ avx2!(
     _mm256_loadu_pd,
     _mm256_maskload_pd,
     _mm256_storeu_pd,
-    _mm256_maskstore_pd,
     _mm256_fmadd_pd,
     _mm256_fnmadd_pd,
     _mm256_add_pd,
@@ -154,6 +249,10 @@ avx2!(
     _mm256_div_pd,
     _mm256_sqrt_pd,
     _mm256_setr_pd,
+    lane_64,
+    _mm256_cvtsd_f64,
+    store_first_64,
+    sum_64,
     [0, 1, 2, 3]
 );
 avx2!(
@@ -166,7 +265,6 @@ avx2!(
     _mm256_loadu_ps,
     _mm256_maskload_ps,
     _mm256_storeu_ps,
-    _mm256_maskstore_ps,
     _mm256_fmadd_ps,
     _mm256_fnmadd_ps,
     _mm256_add_ps,
@@ -175,5 +273,9 @@ avx2!(
     _mm256_div_ps,
     _mm256_sqrt_ps,
     _mm256_setr_ps,
+    lane_32,
+    _mm256_cvtss_f32,
+    store_first_32,
+    sum_32,
     [0, 1, 2, 3, 4, 5, 6, 7]
 );
