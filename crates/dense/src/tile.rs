@@ -120,13 +120,12 @@ pub(crate) unsafe fn load_column<S: Simd, const V: usize, const FULL: bool>(
     // SAFETY: as in `accumulate`.
     unsafe {
         let mut x = [S::zero(); V];
-        for v in 0..V {
-            let p = p.add(v * S::LANES);
-            x[v] = if FULL || v + 1 < V {
-                S::load(p)
-            } else {
-                S::load_mask(p, mask)
-            };
+        // The masked one first: its mask is where another one comes.
+        if !FULL {
+            x[V - 1] = S::hold(S::load_mask(p.add((V - 1) * S::LANES), mask));
+        }
+        for v in 0..V - usize::from(!FULL) {
+            x[v] = S::load(p.add(v * S::LANES));
         }
         x
     }
