@@ -116,6 +116,7 @@ macro_rules! avx2 {
             const LANES: usize = $lanes;
             const MV: usize = 3;
             const NR: usize = 4;
+            const ROWS_STAY: bool = true;
 
             #[inline(always)]
             unsafe fn vectorize<O: Op>(op: O) -> O::Out {
