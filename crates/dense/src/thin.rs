@@ -155,21 +155,61 @@ unsafe fn forward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 2>) {
         }
         let mut below = l.add(triangle);
         for RowsAt { at, rows } in front.below {
-            for rows in rows.chunks(S::LANES) {
-                let mask = S::mask(rows.len());
-                let mut sum = S::zero();
-                for j in 0..N {
-                    let column = below.wrapping_add(j * ld);
-                    sum = S::fma(S::load_mask(column, mask), xs[j], sum);
-                }
-                let mut sums = [S::T::ZERO; 16];
-                S::store(sums.as_mut_ptr(), sum);
-                for (&row, &sum) in rows.iter().zip(&sums) {
-                    let y = at.add(row as usize);
-                    *y = *y - sum;
-                }
-                below = below.add(rows.len());
+            let whole = rows.len() / S::LANES * S::LANES;
+            for i in (0..whole).step_by(S::LANES) {
+                add_products::<S, N, true>(below.add(i), ld, &xs, at, &rows[i..i + S::LANES]);
             }
+            if whole < rows.len() {
+                add_products::<S, N, false>(below.add(whole), ld, &xs, at, &rows[whole..]);
+            }
+            below = below.add(rows.len());
+        }
+    }
+}
+
+/// Some rows below −= their products with the pivots' numbers: a vector of rows, or the first of one unless `WHOLE`.
+///
+/// # Safety
+/// `l` is the first of these rows in `N` columns that are `ld` numbers from each other.
+#[inline(always)]
+unsafe fn add_products<S: Simd, const N: usize, const WHOLE: bool>(
+    l: *const S::T,
+    ld: usize,
+    xs: &[S::V; N],
+    at: *mut S::T,
+    rows: &[u32],
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let mut sum = S::zero();
+        for j in 0..N {
+            sum = S::fma(
+                load::<S, WHOLE>(l.wrapping_add(j * ld), rows.len()),
+                xs[j],
+                sum,
+            );
+        }
+        let mut sums = [S::T::ZERO; 16];
+        S::store(sums.as_mut_ptr(), sum);
+        for (&row, &sum) in rows.iter().zip(&sums) {
+            let y = at.add(row as usize);
+            *y = *y - sum;
+        }
+    }
+}
+
+/// A whole vector, or the first `n` of one.
+///
+/// # Safety
+/// As [`Simd::load`], or [`Simd::load_mask`].
+#[inline(always)]
+unsafe fn load<S: Simd, const WHOLE: bool>(p: *const S::T, n: usize) -> S::V {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if WHOLE {
+            S::load(p)
+        } else {
+            S::load_mask(p, S::mask(n))
         }
     }
 }
@@ -184,16 +224,22 @@ unsafe fn backward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 1>) {
     unsafe {
         ask_ahead::<S>(l, triangle + N * ld, true);
         let mut acc = [S::zero(); N];
-        let mut below = l.add(triangle);
+        let below = l.add(triangle);
         let [RowsAt { at, rows }] = front.below;
-        for rows in rows.chunks(S::LANES) {
-            let mask = S::mask(rows.len());
-            let y = S::collect(at, rows.as_ptr(), rows.len());
+        let whole = rows.len() / S::LANES * S::LANES;
+        for i in (0..whole).step_by(S::LANES) {
+            let y = S::collect(at, rows.as_ptr().add(i), S::LANES);
             for j in 0..N {
-                let column = below.wrapping_add(j * ld);
-                acc[j] = S::fma(S::load_mask(column, mask), y, acc[j]);
+                acc[j] = S::fma(S::load(below.wrapping_add(i + j * ld)), y, acc[j]);
             }
-            below = below.add(rows.len());
+        }
+        let rest = rows.len() - whole;
+        if rest > 0 {
+            let (mask, below) = (S::mask(rest), below.add(whole));
+            let y = S::collect(at, rows.as_ptr().add(whole), rest);
+            for j in 0..N {
+                acc[j] = S::fma(S::load_mask(below.wrapping_add(j * ld), mask), y, acc[j]);
+            }
         }
         let mut v = [S::T::ZERO; N];
         for j in 0..N {
