@@ -212,6 +212,34 @@ pub(crate) struct Lower<T> {
     pub inverse: *const T,
 }
 
+/// Finishes column `J` of a panel solve, and takes its products from those after it.
+#[inline(always)]
+unsafe fn solve_column<S: Simd, const V: usize, const N: usize, const J: usize>(
+    x: &mut [[S::V; V]; N],
+    l: &Lower<S::T>,
+) {
+    const { assert!(N <= 8) };
+    if J >= N {
+        return;
+    }
+    // SAFETY: as in `accumulate`; L is of order N.
+    unsafe {
+        let d = S::splat(*l.inverse.add(J));
+        for v in 0..V {
+            x[J][v] = S::mul(x[J][v], d);
+        }
+        // not `J + 1..N`: with constant bounds all of x stays in registers
+        for i in 0..N {
+            if i > J {
+                let y = S::splat(*l.l.add(i + J * l.ldl));
+                for v in 0..V {
+                    x[i][v] = S::fnma(x[J][v], y, x[i][v]);
+                }
+            }
+        }
+    }
+}
+
 impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Solve<'_, S, V, N, FULL> {
     type Out = ();
     #[inline(always)]
@@ -230,21 +258,15 @@ impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Solve<'_,
                     x[j][v] = S::sub(c[v], x[j][v]);
                 }
             }
-            for j in 0..N {
-                let d = S::splat(*l.inverse.add(j));
-                for v in 0..V {
-                    x[j][v] = S::mul(x[j][v], d);
-                }
-                // not `j + 1..N`: with constant bounds all of x stays in registers
-                for i in 0..N {
-                    if i > j {
-                        let y = S::splat(*l.l.add(i + j * l.ldl));
-                        for v in 0..V {
-                            x[i][v] = S::fnma(x[j][v], y, x[i][v]);
-                        }
-                    }
-                }
-            }
+            // One by one: of a loop over two numbers the compiler unrolls the inner one only, and keeps x in memory.
+            solve_column::<S, V, N, 0>(&mut x, l);
+            solve_column::<S, V, N, 1>(&mut x, l);
+            solve_column::<S, V, N, 2>(&mut x, l);
+            solve_column::<S, V, N, 3>(&mut x, l);
+            solve_column::<S, V, N, 4>(&mut x, l);
+            solve_column::<S, V, N, 5>(&mut x, l);
+            solve_column::<S, V, N, 6>(&mut x, l);
+            solve_column::<S, V, N, 7>(&mut x, l);
             for j in 0..N {
                 store_column::<S, V, FULL>(t.c.add(j * t.ldc), self.mask, x[j]);
             }
