@@ -13,6 +13,7 @@ use crate::layout::{STRIP, packed};
 use crate::real::with_isa;
 use crate::simd::{Op, Simd};
 use crate::strips::for_columns;
+use crate::tile::load_column;
 use crate::{Isa, Real, unit};
 
 /// Pivots of a thin front at most: its panel is one strip.
@@ -157,10 +158,10 @@ unsafe fn forward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 2>) {
         for RowsAt { at, rows } in front.below {
             let whole = rows.len() / S::LANES * S::LANES;
             for i in (0..whole).step_by(S::LANES) {
-                add_products::<S, N, true>(below.add(i), ld, &xs, at, &rows[i..i + S::LANES]);
+                subtract_products::<S, N, true>(below.add(i), ld, &xs, at, &rows[i..i + S::LANES]);
             }
             if whole < rows.len() {
-                add_products::<S, N, false>(below.add(whole), ld, &xs, at, &rows[whole..]);
+                subtract_products::<S, N, false>(below.add(whole), ld, &xs, at, &rows[whole..]);
             }
             below = below.add(rows.len());
         }
@@ -172,7 +173,7 @@ unsafe fn forward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 2>) {
 /// # Safety
 /// `l` is the first of these rows in `N` columns that are `ld` numbers from each other.
 #[inline(always)]
-unsafe fn add_products<S: Simd, const N: usize, const WHOLE: bool>(
+unsafe fn subtract_products<S: Simd, const N: usize, const WHOLE: bool>(
     l: *const S::T,
     ld: usize,
     xs: &[S::V; N],
@@ -181,13 +182,11 @@ unsafe fn add_products<S: Simd, const N: usize, const WHOLE: bool>(
 ) {
     // SAFETY: the caller's contract.
     unsafe {
+        let mask = S::mask(rows.len());
         let mut sum = S::zero();
         for j in 0..N {
-            sum = S::fma(
-                load::<S, WHOLE>(l.wrapping_add(j * ld), rows.len()),
-                xs[j],
-                sum,
-            );
+            let [column] = load_column::<S, 1, WHOLE>(l.wrapping_add(j * ld), mask);
+            sum = S::fma(column, xs[j], sum);
         }
         let mut sums = [S::T::ZERO; 16];
         S::store(sums.as_mut_ptr(), sum);
@@ -198,18 +197,25 @@ unsafe fn add_products<S: Simd, const N: usize, const WHOLE: bool>(
     }
 }
 
-/// A whole vector, or the first `n` of one.
+/// The pivots' sums += products with some rows below, which are as in [`subtract_products`].
 ///
 /// # Safety
-/// As [`Simd::load`], or [`Simd::load_mask`].
+/// As there; the rows are only read.
 #[inline(always)]
-unsafe fn load<S: Simd, const WHOLE: bool>(p: *const S::T, n: usize) -> S::V {
+unsafe fn sum_products<S: Simd, const N: usize, const WHOLE: bool>(
+    l: *const S::T,
+    ld: usize,
+    sums: &mut [S::V; N],
+    at: *const S::T,
+    rows: &[u32],
+) {
     // SAFETY: the caller's contract.
     unsafe {
-        if WHOLE {
-            S::load(p)
-        } else {
-            S::load_mask(p, S::mask(n))
+        let y = S::collect(at, rows.as_ptr(), rows.len());
+        let mask = S::mask(rows.len());
+        for j in 0..N {
+            let [column] = load_column::<S, 1, WHOLE>(l.wrapping_add(j * ld), mask);
+            sums[j] = S::fma(column, y, sums[j]);
         }
     }
 }
@@ -228,18 +234,10 @@ unsafe fn backward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T, 1>) {
         let [RowsAt { at, rows }] = front.below;
         let whole = rows.len() / S::LANES * S::LANES;
         for i in (0..whole).step_by(S::LANES) {
-            let y = S::collect(at, rows.as_ptr().add(i), S::LANES);
-            for j in 0..N {
-                acc[j] = S::fma(S::load(below.wrapping_add(i + j * ld)), y, acc[j]);
-            }
+            sum_products::<S, N, true>(below.add(i), ld, &mut acc, at, &rows[i..i + S::LANES]);
         }
-        let rest = rows.len() - whole;
-        if rest > 0 {
-            let (mask, below) = (S::mask(rest), below.add(whole));
-            let y = S::collect(at, rows.as_ptr().add(whole), rest);
-            for j in 0..N {
-                acc[j] = S::fma(S::load_mask(below.wrapping_add(j * ld), mask), y, acc[j]);
-            }
+        if whole < rows.len() {
+            sum_products::<S, N, false>(below.add(whole), ld, &mut acc, at, &rows[whole..]);
         }
         let mut v = [S::T::ZERO; N];
         for j in 0..N {
