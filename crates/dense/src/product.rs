@@ -239,13 +239,14 @@ unsafe fn macrotile<S: Simd>(
     mode: UpdateMode,
     (i0, j0, lower): (usize, usize, Option<usize>),
 ) {
-    let column = |j: usize, rows: Range<usize>| {
+    let mut j = 0;
+    while j < n {
         let (column, ldc, left) = c.strip(j0 + j);
         let (q, within) = (j / S::NR, j % S::NR); // within a micropanel only after a narrow strip
         let cols = (S::NR - within).min(n - j).min(left);
         // First row wanted; those above may not even be stored.
         let top = lower.map_or(0, |off| (j0 + j).saturating_sub(off + i0));
-        for p in rows.start.max(top / S::MR)..rows.end {
+        for p in top / S::MR..m.div_ceil(S::MR) {
             let i = p * S::MR;
             let skip = top.saturating_sub(i);
             if i + skip >= m {
@@ -266,14 +267,6 @@ unsafe fn macrotile<S: Simd>(
                 tile::multiply::<S>(S::MR.min(m - i) - skip, cols, &tile, mode);
             }
         }
-        cols
-    };
-    let rows = 0..m.div_ceil(S::MR);
-    let at_once = if S::ROWS_STAY { 1 } else { rows.end };
-    for (p, count) in cut(rows, at_once) {
-        let mut j = 0;
-        while j < n {
-            j += column(j, p..p + count);
-        }
+        j += cols;
     }
 }

@@ -50,9 +50,6 @@ pub trait Simd: Copy + 'static {
     const NR: usize;
     /// Rows of the largest microtile.
     const MR: usize = Self::MV * Self::LANES;
-    /// Whether a micropanel of A stays in the first-level cache while columns of C go by, rather than one of B
-    /// while rows do: which is better where what goes by comes no faster than it is worked on.
-    const ROWS_STAY: bool;
 
     /// Runs `op` with the instruction set's features enabled.
     unsafe fn vectorize<O: Op>(op: O) -> O::Out;

@@ -20,7 +20,6 @@ use std::ops::Range;
 
 use crate::blas::PivotFailure;
 use crate::front::FrontMut;
-use crate::product::cut;
 use crate::real::with_isa;
 use crate::simd::Simd;
 use crate::tile::{self, Lower, Tile, UpdateMode};
@@ -369,11 +368,12 @@ unsafe fn update<S: Simd>(
                 next = next.wrapping_add(s.stride);
                 next_step = tile::asked_for::<S::T>(s.width);
             }
-            let mut multiply = |rows: Range<usize>, done: usize| {
+            let mut done = 0;
+            while done < of_q.len() {
                 let (c, ldc, left) = column(&f, of_q.start + done);
                 let n = (S::NR - done % S::NR).min(of_q.len() - done).min(left);
                 let b = s.rows.wrapping_add(q * s.stride + done).cast_const();
-                for p in rows {
+                for p in group.start.max(q)..group.end {
                     // On the diagonal, rows above these columns are not wanted.
                     let skip = if p == q { done } else { 0 };
                     let of_p = s.rows_of(p);
@@ -391,15 +391,7 @@ unsafe fn update<S: Simd>(
                     // SAFETY: the caller's contract; the rows begin in or below the columns' block.
                     unsafe { tile::multiply::<S>(of_p.len() - skip, n, &tile, mode) };
                 }
-                n
-            };
-            let rows = group.start.max(q)..group.end;
-            let at_once = if S::ROWS_STAY { 1 } else { rows.len() };
-            for (p, count) in cut(rows, at_once) {
-                let mut done = 0;
-                while done < of_q.len() {
-                    done += multiply(p..p + count, done);
-                }
+                done += n;
             }
         }
         start = group.end;

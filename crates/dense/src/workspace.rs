@@ -4,9 +4,8 @@ use crate::real::with_isa;
 use crate::simd::Simd;
 use crate::{Isa, Real};
 
-/// Inner dimension summed in registers before C is touched. What stays in a 32 kB first-level cache meanwhile: with
-/// AVX-512 a column strip of B (8 wide: 16 kB in `f64`), with AVX2 a micropanel of A (12 high: 24 kB;
-/// [`ROWS_STAY`](Simd::ROWS_STAY)).
+/// Inner dimension summed in registers before C is touched: 2 kB of a column strip of B (8 wide:
+/// 16 kB in `f64`) stays in a 32 kB first-level cache.
 pub(crate) const KC: usize = 256;
 /// Numbers between packed micropanels: without them the same rows of all micropanels would fall
 /// into one set of the first-level cache.

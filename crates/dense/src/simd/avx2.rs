@@ -116,7 +116,6 @@ macro_rules! avx2 {
             const LANES: usize = $lanes;
             const MV: usize = 3;
             const NR: usize = 4;
-            const ROWS_STAY: bool = true;
 
             #[inline(always)]
             unsafe fn vectorize<O: Op>(op: O) -> O::Out {

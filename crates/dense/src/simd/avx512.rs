@@ -21,7 +21,6 @@ macro_rules! avx512 {
             const LANES: usize = $lanes;
             const MV: usize = 3;
             const NR: usize = 8;
-            const ROWS_STAY: bool = false;
 
             #[inline(always)]
             unsafe fn vectorize<O: Op>(op: O) -> O::Out {

@@ -48,7 +48,6 @@ impl<T: Real> Simd for Portable<T> {
     const LANES: usize = LANES;
     const MV: usize = 1;
     const NR: usize = 4;
-    const ROWS_STAY: bool = false;
 
     #[inline(always)]
     unsafe fn vectorize<O: Op>(op: O) -> O::Out {
