@@ -10,6 +10,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::error::OrderingError;
+use crate::mindeg::few::Few;
 use crate::mindeg::lists::{DegreeLists, NONE};
 use crate::mindeg::observer::Observer;
 use crate::mindeg::quotient::{Element, QuotientGraph};
@@ -128,8 +129,8 @@ impl<'a> Amd<'a> {
                 return Err(OrderingError::Stopped);
             }
             observer.pivot(self.q, self.lists, me);
-            if let Some(j) = self.q.only_neighbor(me) {
-                self.eliminate_leaf(me, j);
+            if let Some(few) = self.q.few_neighbors(me) {
+                self.eliminate_with_few(me, few);
                 observer.formed(self.q, self.lists, me);
                 continue;
             }
@@ -147,16 +148,12 @@ impl<'a> Amd<'a> {
         Ok(())
     }
 
-    /// Eliminates `me`, whose only neighbor is `j`: trees and the fringes of networks consist of such
-    /// variables.
-    fn eliminate_leaf(&mut self, me: u32, j: u32) {
-        if j < self.halo {
-            self.lists.remove(j);
-        }
-        self.q.eliminate_leaf(me, j);
-        if j < self.halo {
-            self.lists.insert(j, self.q.nodes[j as usize].degree);
-        }
+    /// Eliminates `me`, which has few neighbors.
+    fn eliminate_with_few(&mut self, me: u32, few: Few) {
+        let listed = few.all().iter().filter(|&&j| j < self.halo);
+        listed.clone().for_each(|&j| self.lists.remove(j));
+        self.q.eliminate_with_few(me, &few);
+        listed.for_each(|&j| self.lists.insert(j, self.q.nodes[j as usize].degree));
     }
 
     /// Sets `mark - stamp` of every element that shares variables with the new one to the weight

@@ -1,6 +1,7 @@
 //! Minimum degree orderings on a quotient graph.
 
 mod amd;
+mod few;
 mod lists;
 mod mmd;
 mod observer;

@@ -17,12 +17,11 @@ impl QuotientGraph {
         refill(owner, n, NONE)?;
         refill(first, n + 1, 0)?;
         refill(end, self.pivots.len(), 0)?;
+        self.find_owners(owner, first);
         // Until it is written, the order has room for the tree: parents and, in `end`, variables of subtrees.
         let parent = &mut order[..self.pivots.len()];
-        self.find_owners(owner, first, parent);
         for rank in 0..parent.len() {
-            let above = owner.get(parent[rank] as usize).copied();
-            parent[rank] = above.filter(|&r| r < n as u32).unwrap_or(NONE);
+            parent[rank] = self.absorber(self.pivots[rank], owner);
             end[rank] += first[rank];
             if parent[rank] != NONE {
                 end[parent[rank] as usize] += end[rank];
@@ -56,9 +55,9 @@ impl QuotientGraph {
         Ok(())
     }
 
-    /// Finds for each variable the rank of the pivot that stands for it in the end, `n` if there is none, for each rank how many
-    /// variables have it, and a variable of the pivot whose element absorbed its own, or `NONE`.
-    fn find_owners(&self, owner: &mut [u32], count: &mut [u32], absorber: &mut [u32]) {
+    /// Finds for each variable the rank of the pivot that stands for it in the end, `n` if there is none, and for each rank how
+    /// many variables have it.
+    fn find_owners(&self, owner: &mut [u32], count: &mut [u32]) {
         let n = self.n();
         for (rank, &me) in self.pivots.iter().enumerate() {
             owner[me as usize] = rank as u32;
@@ -72,9 +71,6 @@ impl QuotientGraph {
                 NONE => n as u32,
                 root => owner[root as usize].min(n as u32),
             };
-            if !self.is_absorbed(i) && found < n as u32 {
-                absorber[found as usize] = self.absorber(i);
-            }
             // Shorten the way for those that come later.
             let mut x = i;
             while x != root {
@@ -86,13 +82,16 @@ impl QuotientGraph {
         }
     }
 
-    /// The pivot whose element absorbed the one of pivot `me`, the only neighbor of a leaf, or `NONE`.
-    fn absorber(&self, me: u32) -> u32 {
+    /// The rank of the pivot whose element absorbed the one of pivot `me`, or `NONE`. Elements of one or two variables that were in no list
+    /// are absorbed by that of their first.
+    fn absorber(&self, me: u32, owner: &[u32]) -> u32 {
         let node = self.nodes[me as usize];
-        match node.len {
-            0 if node.degree > 0 => node.start as u32,
-            1 => self.store[node.start as usize],
-            _ => NONE, // no variables, or only such as are not eliminated
-        }
+        let rank = match node.len {
+            0 if node.degree > 0 => owner.get(node.start as usize).copied(),
+            1 | 2 => self.list(me).iter().map(|&j| owner[j as usize]).min(),
+            _ => None, // no variables, or only such as are not eliminated
+        };
+        rank.filter(|&rank| (rank as usize) < self.n())
+            .unwrap_or(NONE)
     }
 }

@@ -192,33 +192,6 @@ impl QuotientGraph {
         self.nodes[i as usize].weight = 0;
     }
 
-    /// The one neighbor of variable `me`, if it has one only and is in no element.
-    #[inline]
-    pub(crate) fn only_neighbor(&self, me: u32) -> Option<u32> {
-        if self.nodes[me as usize].elements != 0 {
-            return None;
-        }
-        let alive = |&&j: &&u32| self.nodes[j as usize].weight > 0;
-        let mut neighbors = self.list(me).iter().filter(alive);
-        let only = *neighbors.next()?;
-        neighbors.next().is_none().then_some(only)
-    }
-
-    /// Eliminates pivot `me`, whose only neighbor is `j`. Its element joins nothing, so no list gets
-    /// it: its negative weight takes `me` out of the list of `j` as soon as that is rewritten.
-    #[inline]
-    pub(crate) fn eliminate_leaf(&mut self, me: u32, j: u32) {
-        let degree = self.nodes[j as usize].weight as u32;
-        let node = &mut self.nodes[me as usize];
-        let weight = node.weight as u32;
-        self.store[node.start as usize] = j;
-        (node.len, node.elements, node.mark) = (1, IS_ELEMENT, 0);
-        (node.weight, node.degree) = (-node.weight, degree);
-        self.eliminated += weight;
-        self.pivots.push(me);
-        self.nodes[j as usize].degree -= weight.min(self.nodes[j as usize].degree);
-    }
-
     /// Makes the element of pivot `me`: gathers its variables, negates their weights, absorbs the
     /// elements it was part of. Calls `leave(i)` for each of its variables.
     pub(crate) fn form_element(&mut self, me: u32, mut leave: impl FnMut(u32)) -> Element {
