@@ -58,6 +58,15 @@ pub fn warnings(load: Option<f64>, limits: &[Limits]) -> Vec<String> {
     warnings
 }
 
+/// Touches so many bytes of memory and gives them back: the system has them then. Of a virtual machine the host may have taken what was
+/// free, and gives it again page by page as it is touched, at a hundredth of the memory's rate.
+pub fn touch(bytes: usize) {
+    const PAGE_BYTES: usize = 4096;
+    let mut memory = vec![0u8; bytes];
+    memory.iter_mut().step_by(PAGE_BYTES).for_each(|b| *b = 1);
+    std::hint::black_box(&memory);
+}
+
 /// Measures both limits, in a few seconds; `drivers` may hold `dgemm`, the driver of MKL's.
 pub fn limits(threads: usize, drivers: Option<&Path>) -> Limits {
     let mkl = drivers.and_then(|d| {
