@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use faer::{Accum, Mat, Par, linalg::matmul::matmul};
+use memmap2::MmapMut;
 
 /// What a machine can do with some number of threads.
 #[derive(Clone, Copy, Debug)]
@@ -58,13 +59,19 @@ pub fn warnings(load: Option<f64>, limits: &[Limits]) -> Vec<String> {
     warnings
 }
 
-/// Touches so many bytes of memory and gives them back: the system has them then. Of a virtual machine the host may have taken what was
-/// free, and gives it again page by page as it is touched, at a hundredth of the memory's rate.
-pub fn touch(bytes: usize) {
+/// Touches so many bytes of memory, in huge pages where the system has them, and gives them back: it has them then. Of a virtual
+/// machine the host may have taken what was free, and gives it again page by page as it is touched, at a hundredth of the memory's
+/// rate.
+///
+/// # Errors
+/// The system refuses so much memory.
+pub fn touch(bytes: usize) -> std::io::Result<()> {
     const PAGE_BYTES: usize = 4096;
-    let mut memory = vec![0u8; bytes];
+    let mut memory = MmapMut::map_anon(bytes)?;
+    #[cfg(target_os = "linux")]
+    memory.advise(memmap2::Advice::HugePage).unwrap_or(());
     memory.iter_mut().step_by(PAGE_BYTES).for_each(|b| *b = 1);
-    std::hint::black_box(&memory);
+    Ok(())
 }
 
 /// Measures both limits, in a few seconds; `drivers` may hold `dgemm`, the driver of MKL's.
