@@ -60,18 +60,32 @@ pub fn warnings(load: Option<f64>, limits: &[Limits]) -> Vec<String> {
 }
 
 /// Touches so many bytes of memory, in huge pages where the system has them, and gives them back: it has them then. Of a virtual
-/// machine the host may have taken what was free, and gives it again page by page as it is touched, at a hundredth of the memory's
-/// rate.
+/// machine the host may have taken what was free, and gives it again page by page as it is touched, at a tenth of the rate (run
+/// `first-5`).
 ///
 /// # Errors
-/// The system refuses so much memory.
+/// There is not so much memory, or the system refuses it.
 pub fn touch(bytes: usize) -> std::io::Result<()> {
     const PAGE_BYTES: usize = 4096;
+    if available().is_some_and(|available| bytes > available) {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::OutOfMemory,
+            format!("not so much memory is free that {bytes} bytes could be touched"),
+        ));
+    }
     let mut memory = MmapMut::map_anon(bytes)?;
     #[cfg(target_os = "linux")]
-    memory.advise(memmap2::Advice::HugePage).unwrap_or(());
+    memory.advise(memmap2::Advice::HugePage).unwrap_or(()); // refused, they are small
     memory.iter_mut().step_by(PAGE_BYTES).for_each(|b| *b = 1);
     Ok(())
+}
+
+/// Bytes of memory that programs may still take, where the system tells.
+fn available() -> Option<usize> {
+    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = info.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    let kib: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
 }
 
 /// Measures both limits, in a few seconds; `drivers` may hold `dgemm`, the driver of MKL's.
@@ -133,6 +147,14 @@ fn read_gbs(threads: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_that_there_is_not_is_not_touched() {
+        for bytes in [0, 1, 1 << 20] {
+            touch(bytes).unwrap();
+        }
+        touch(1 << 60).unwrap_err();
+    }
 
     #[test]
     fn a_machine_at_work_is_warned_of() {

@@ -91,8 +91,8 @@ struct Args {
     limit: u64,
     /// GiB of memory that are touched and given back before each turn of a solver: nearly all that is free. Else first factorizations
     /// on a virtual machine may wait for its host, which takes free memory back and gives it again slowly.
-    #[arg(long, default_value_t = 0.0)]
-    warm_memory: f64,
+    #[arg(long, default_value_t = 0, value_name = "GIB")]
+    warm_memory: u16,
     /// Folder to write to.
     #[arg(long)]
     out: PathBuf,
@@ -192,7 +192,7 @@ fn rounds(args: &Args, job: &Job<'_>, page: &mut Page, raw: &mut impl Write) -> 
     let solvers = chosen(args, job, &mut page.skipped);
     for _ in 0..args.rounds {
         for solver in &solvers {
-            machine::touch((args.warm_memory * (1u64 << 30) as f64) as usize)?;
+            machine::touch(usize::from(args.warm_memory) << 30)?;
             let mut command = Command::new(&solver.program);
             command.args(&solver.args).envs(solver.env.iter().cloned());
             match run(&mut command, args.limit).and_then(|line| parse(&line)) {
