@@ -35,7 +35,7 @@ impl Program {
     /// `const SCAN: Program = Program::at("primitives/scan.cu");`
     ///
     /// # Panics
-    /// At compile time, if there is no such file.
+    /// If there is no such file; in a constant that is an error at compile time.
     #[must_use]
     pub const fn at(path: &'static str) -> Self {
         let mut i = 0;
