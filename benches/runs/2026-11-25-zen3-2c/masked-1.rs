@@ -10,6 +10,10 @@ unsafe fn st(p: *mut f64, n: usize, r: usize) {
     }
 }
 #[target_feature(enable = "avx2,fma")]
+unsafe fn sum_of_first(a: [__m256d; 4]) -> f64 {
+    a.iter().map(|&v| _mm256_cvtsd_f64(v)).sum()
+}
+#[target_feature(enable = "avx2,fma")]
 unsafe fn ld(p: *mut f64, n: usize, r: usize) -> f64 {
     let m = _mm256_loadu_si256(M.as_ptr().add(4 - n).cast());
     let mut a = [_mm256_setzero_pd(); 4];
@@ -18,13 +22,7 @@ unsafe fn ld(p: *mut f64, n: usize, r: usize) -> f64 {
             a[k] = _mm256_add_pd(a[k], _mm256_maskload_pd(p.add(((4 * i + k) & 63) * 4), m));
         }
     }
-    let mut x = [0.0; 4];
-    for k in 0..4 {
-        let mut t = [0.0; 4];
-        _mm256_storeu_pd(t.as_mut_ptr(), a[k]);
-        x[k] = t[0];
-    }
-    x.iter().sum()
+    sum_of_first(a)
 }
 #[target_feature(enable = "avx2,fma")]
 unsafe fn ldf(p: *mut f64, r: usize) -> f64 {
@@ -34,13 +32,7 @@ unsafe fn ldf(p: *mut f64, r: usize) -> f64 {
             a[k] = _mm256_add_pd(a[k], _mm256_loadu_pd(p.add(((4 * i + k) & 63) * 4)));
         }
     }
-    let mut x = [0.0; 4];
-    for k in 0..4 {
-        let mut t = [0.0; 4];
-        _mm256_storeu_pd(t.as_mut_ptr(), a[k]);
-        x[k] = t[0];
-    }
-    x.iter().sum()
+    sum_of_first(a)
 }
 #[target_feature(enable = "avx2,fma")]
 unsafe fn stb(p: *mut f64, n: usize, r: usize) {
