@@ -137,6 +137,7 @@ pub fn order_until(
             let mut elimination = Amd::new(ws, n as u32, options.aggressive)
                 .until(stop)
                 .within(options.most_reads);
+            elimination.eliminate_fringe(&mut ());
             elimination.run(options.dense_limit(n), &mut ())?;
             finish(ws)?;
         }
@@ -158,5 +159,5 @@ pub fn order_until(
 fn finish(ws: &mut Workspace) -> Result<(), OrderingError> {
     refill(&mut ws.order, ws.quotient.n(), 0)?;
     ws.quotient
-        .elimination_order(&mut ws.order, &mut ws.scratch)
+        .any_elimination_order(&mut ws.order, &mut ws.scratch)
 }

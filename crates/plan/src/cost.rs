@@ -1,6 +1,6 @@
 //! Operations and bytes of one front, and the seconds they will take.
 
-use tamarack_symbolic::front_flops;
+use tamarack_symbolic::mean_column_flops;
 
 use crate::machine::{FrontRates, Machine};
 use crate::options::Precision;
@@ -25,18 +25,37 @@ pub fn predicted_secs(
 }
 
 /// Predicted seconds of one front on one thread.
+#[inline]
 pub(crate) fn front_secs(rates: &FrontRates, value_bytes: usize, npiv: usize, nupd: usize) -> f64 {
-    let panel = (npiv * nupd + npiv * (npiv + 1) / 2) * value_bytes;
+    let (k, u) = (npiv as f64, nupd as f64);
+    let panel = k * (u + 0.5 * (k + 1.0));
+    let assembly = 2.0 * (u * (u + 1.0)); // as `front_assembly_bytes`
     rates.overhead_secs
-        + npiv as f64 * rates.per_pivot_secs
-        + panel as f64 * rates.per_panel_byte_secs
-        + front_assembly_bytes(nupd, value_bytes) as f64 * rates.per_assembly_byte_secs
-        + front_flops(npiv, nupd) as f64 * rates.per_flop_secs
+        + k * rates.per_pivot_secs
+        + panel * (value_bytes as f64 * rates.per_panel_byte_secs)
+        + assembly * (value_bytes as f64 * rates.per_assembly_byte_secs)
+        + k * mean_column_flops(k, u) * rates.per_flop_secs
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tamarack_symbolic::front_flops;
+
+    #[test]
+    fn seconds_are_those_of_operations_and_bytes() {
+        let rates = Machine::default().f64;
+        for (npiv, nupd) in [(1, 0), (3, 17), (40, 200), (1000, 3000)] {
+            let panel = 8 * (npiv * nupd + npiv * (npiv + 1) / 2);
+            let expected = rates.overhead_secs
+                + npiv as f64 * rates.per_pivot_secs
+                + panel as f64 * rates.per_panel_byte_secs
+                + front_assembly_bytes(nupd, 8) as f64 * rates.per_assembly_byte_secs
+                + front_flops(npiv, nupd) as f64 * rates.per_flop_secs;
+            let found = front_secs(&rates, 8, npiv, nupd);
+            assert!((found / expected - 1.0).abs() < 1e-12, "{npiv} {nupd}");
+        }
+    }
 
     #[test]
     fn flops_are_sums_of_squares() {

@@ -73,13 +73,13 @@ impl<'a> Tree<'a> {
         value_bytes: usize,
         first: &'a [u32],
     ) -> Self {
-        let len = |s| BlockColumns::update(symbolic.nupd(s), block).len() as u64;
+        let len = |(_, nupd)| BlockColumns::update(nupd, block).len() as u64;
         Self {
             symbolic,
             block,
             value_bytes,
             first,
-            update_len: (0..symbolic.supernodes()).map(len).collect(),
+            update_len: symbolic.front_sizes().map(len).collect(),
         }
     }
 

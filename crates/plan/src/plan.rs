@@ -13,7 +13,7 @@ use crate::machine::Machine;
 use crate::memory::MemoryUse;
 use crate::options::{PlanOptions, Precision};
 use crate::places::{Places, Tree};
-use crate::sizes::{bytes, largest_orders, packed_len, panel_room, plan_bytes, workspace_bytes};
+use crate::sizes::{Largest, bytes, packed_len, plan_bytes, workspace_bytes};
 
 /// A subtree of the assembly tree that one thread walks alone, in postorder.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,8 +75,9 @@ impl FactorPlan {
         let count = symbolic.supernodes();
         let rates = machine.rates(options.precision);
         let value_bytes = options.precision.bytes();
-        let secs: Vec<f64> = (0..count)
-            .map(|s| front_secs(rates, value_bytes, symbolic.npiv(s), symbolic.nupd(s)))
+        let sizes = symbolic.front_sizes();
+        let secs: Vec<f64> = sizes
+            .map(|(npiv, nupd)| front_secs(rates, value_bytes, npiv, nupd))
             .collect();
         let alone_secs = secs.iter().sum();
         let threads = worth_threads(alone_secs, machine.threads);
@@ -84,7 +85,7 @@ impl FactorPlan {
         let (roots, top) = cut(&symbolic, &secs, &subtree_secs, threads);
         let tree = Tree::new(&symbolic, options.block, value_bytes, &first);
         let places = tree.lay_out(&roots, &top, threads)?;
-        let orders = largest_orders(&symbolic);
+        let Largest { orders, panel_room } = Largest::of(&symbolic, options.block);
         let subtrees: Vec<Subtree> = roots
             .iter()
             .map(|&root| Subtree {
@@ -100,7 +101,6 @@ impl FactorPlan {
         let packed_part = of_subtrees.map(packed).max().unwrap_or(0);
         let of_top = top.iter().map(|&s| packed(s as usize)).max().unwrap_or(0);
         let packed_len = of_top.max(packed_part * threads as u64);
-        let panel_room = panel_room(&symbolic, options.block);
         let below = list_schedule(subtrees.iter().map(|t| t.secs), threads);
         let above: f64 = top.iter().map(|&s| secs[s as usize]).sum();
         let memory = MemoryUse {

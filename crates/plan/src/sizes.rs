@@ -9,26 +9,32 @@ use crate::error::PlanError;
 use crate::options::{PlanOptions, Precision};
 use crate::plan::UpdatePlace;
 
-/// Order of the largest front, and of the largest that is eliminated in one piece.
-pub(crate) fn largest_orders(symbolic: &SymbolicFactor) -> [usize; 2] {
-    let mut largest = [0; 2];
-    for s in 0..symbolic.supernodes() {
-        let (npiv, nupd) = (symbolic.npiv(s), symbolic.nupd(s));
-        largest[0] = largest[0].max(npiv + nupd);
-        if is_small(npiv, nupd) {
-            largest[1] = largest[1].max(npiv + nupd);
-        }
-    }
-    largest
+/// What the largest fronts need.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Largest {
+    /// Order of the largest front, and of the largest that is eliminated in one piece.
+    pub orders: [usize; 2],
+    /// Numbers of the largest panel in block columns that is going to be in strips.
+    pub panel_room: usize,
 }
 
-/// Numbers of the largest panel in block columns that is going to be in strips.
-pub(crate) fn panel_room(symbolic: &SymbolicFactor, block: usize) -> usize {
-    let room = |s| match (symbolic.npiv(s), symbolic.nupd(s)) {
-        (npiv, nupd) if Strips::are_for(npiv, nupd) => BlockColumns::panel(npiv, nupd, block).len(),
-        _ => 0,
-    };
-    (0..symbolic.supernodes()).map(room).max().unwrap_or(0)
+impl Largest {
+    /// Of fronts with block columns of `block` columns.
+    pub fn of(symbolic: &SymbolicFactor, block: usize) -> Self {
+        let mut largest = Self::default();
+        for (npiv, nupd) in symbolic.front_sizes() {
+            let [order, small] = &mut largest.orders;
+            *order = (*order).max(npiv + nupd);
+            if is_small(npiv, nupd) {
+                *small = (*small).max(npiv + nupd);
+            }
+            if Strips::are_for(npiv, nupd) {
+                let len = BlockColumns::panel(npiv, nupd, block).len();
+                largest.panel_room = largest.panel_room.max(len);
+            }
+        }
+        largest
+    }
 }
 
 pub(crate) fn bytes(numbers: u64, value_bytes: usize) -> Result<u64, PlanError> {

@@ -63,9 +63,12 @@ impl Substitution {
             });
             accumulator_rows += symbolic.nupd(root as usize);
         }
-        let (outer_ptr, outer_rows) = outer_rows(symbolic, &root_of);
-        let order = |s| symbolic.npiv(s) + symbolic.nupd(s);
-        let largest_front = (0..count).map(order).max().unwrap_or(0);
+        let (outer_ptr, outer_rows) = match top.is_empty() {
+            true => (vec![0; count + 1], Vec::new()), // the roots of the forest have no rows outside
+            false => outer_rows(symbolic, &root_of),
+        };
+        let orders = symbolic.front_sizes().map(|(npiv, nupd)| npiv + nupd);
+        let largest_front = orders.max().unwrap_or(0);
         let n = symbolic.n();
         Self {
             symbolic: symbolic.clone(),

@@ -1,11 +1,18 @@
 //! Sums over a supernode, over its columns, and over its subtree.
 
 use crate::SymbolicFactor;
-use crate::amalgamate::trapezoid;
-use crate::analyze::front_flops;
+use crate::flops::{front_flops, trapezoid};
 use crate::stack::{stack_peak, update_entries};
 
 impl SymbolicFactor {
+    /// Pivots and rows below them of every supernode, in order.
+    pub fn front_sizes(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let npiv = self.super_ptr.windows(2).map(|c| c[1] - c[0]);
+        let nupd = self.row_ptr.windows(2).map(|r| r[1] - r[0]);
+        npiv.zip(nupd)
+            .map(|(npiv, nupd)| (npiv as usize, nupd as usize))
+    }
+
     /// Entries kept of the columns of `s`, amalgamation's zeros included: a trapezoid.
     pub fn panel_entries(&self, s: usize) -> u64 {
         trapezoid(self.npiv(s) as u32, self.nupd(s) as u32)
@@ -43,9 +50,9 @@ impl SymbolicFactor {
 
     /// Most entries of update matrices that are live at once while the subtree of each supernode
     /// is factorized in order, counting lower triangles, and a front's own update matrix
-    /// beside those of all its children (Liu 1986); length `supernodes`.
-    pub fn subtree_stack_peak(&self) -> Vec<u128> {
-        let mut peak = vec![0u128; self.supernodes()];
+    /// beside those of all its children (Liu 1986); length `supernodes`. 2^64 - 1 where it is more.
+    pub fn subtree_stack_peak(&self) -> Vec<u64> {
+        let mut peak = vec![0u64; self.supernodes()];
         let own = |s: usize| update_entries(self.nupd(s) as u32);
         for s in 0..self.supernodes() {
             let children = self.children(s).iter();

@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use tamarack_sparse::{Pattern, Permutation, Runs};
 
-use crate::amalgamate::{Merged, child_lists, trapezoid};
+use crate::amalgamate::Merged;
 use crate::analyzed::Analyzed;
 use crate::assembly::Assembly;
 use crate::counts::{Counts, column_counts};
 use crate::entries::EntryMap;
 use crate::etree::elimination_tree;
+use crate::flops::{Work, stored};
 use crate::leaves::Joined;
 use crate::nodes::Nodes;
 use crate::parts::Parts;
 use crate::permuted::LowerRows;
-use crate::postorder::Postordered;
+use crate::postorder::{Postordered, child_lists};
 use crate::structure::Structure;
 use crate::sums::Fronts;
 use crate::supernodes::SuperForest;
@@ -76,7 +77,8 @@ impl<'a> SymbolicDraft<'a> {
             }
             None => Merged::none(&forest),
         };
-        let (nnz_l, flops) = forest.entries_and_flops();
+        let Work { nnz_l, flops } =
+            Work::of_columns(&counts.factor, nodes.is_unit(), |j| tree.weight(j));
         let stats = Stats {
             nnz_a: pattern.nnz_lower(),
             nnz_l,
@@ -203,33 +205,16 @@ fn tree_and_counts(lower: &LowerRows, nodes: &Nodes<'_>) -> (Postordered, Counts
 
 /// The unknowns in the order of elimination, given the rank of the node that begins at a column.
 fn eliminated(nodes: &Nodes<'_>, rank_at: &[u32]) -> Vec<u32> {
+    if nodes.is_unit() {
+        return rank_at
+            .iter()
+            .map(|&rank| nodes.first[rank as usize])
+            .collect();
+    }
     let mut order = Vec::with_capacity(rank_at.len());
     while let Some(&rank) = rank_at.get(order.len()) {
         let first = nodes.first[rank as usize];
         order.extend(first..first + nodes.weight(rank as usize));
     }
     order
-}
-
-/// Counts of what is stored; the others are left at zero.
-pub(crate) fn stored(super_ptr: &[u32], row_ptr: &[u64]) -> Stats {
-    let mut stats = Stats::default();
-    for (c, r) in super_ptr.windows(2).zip(row_ptr.windows(2)) {
-        let (npiv, nupd) = (c[1] - c[0], (r[1] - r[0]) as u32);
-        stats.nnz_l_stored += trapezoid(npiv, nupd);
-        stats.flops_stored += front_flops(npiv as usize, nupd as usize);
-    }
-    stats
-}
-
-/// Operations to eliminate `npiv` pivots of a front with `nupd` rows below them: Σ over its columns
-/// of (entries of the column)², the count that CHOLMOD prints.
-pub fn front_flops(npiv: usize, nupd: usize) -> u128 {
-    // 1² + … + m², in 64 bits where they suffice: small fronts are many.
-    if npiv + nupd < 1 << 20 {
-        let squares = |m: u64| m * (m + 1) * (2 * m + 1) / 6;
-        return u128::from(squares((npiv + nupd) as u64) - squares(nupd as u64));
-    }
-    let squares = |m: u128| m * (m + 1) * (2 * m + 1) / 6;
-    squares((npiv + nupd) as u128) - squares(nupd as u128)
 }

@@ -13,8 +13,8 @@ use std::ops::Range;
 use tamarack_sparse::memory::{filled, with_room, zeroed};
 
 use crate::AmalgamationOptions;
-use crate::amalgamate::trapezoid;
 use crate::factor::NONE;
+use crate::flops::trapezoid;
 use crate::permuted::LowerRows;
 use crate::postorder::Postordered;
 use crate::supernodes::SuperForest;

@@ -104,3 +104,37 @@ pub(crate) fn subtree_sizes(parent: &[u32]) -> Vec<u32> {
     }
     size
 }
+
+/// Children of a node of a postordered forest with subtrees of `size` nodes, the last one first.
+pub(crate) fn children(size: &[u32], p: usize) -> impl Iterator<Item = usize> + '_ {
+    let first = p + 1 - size[p] as usize;
+    let mut end = p;
+    std::iter::from_fn(move || {
+        let child = end.checked_sub(1).filter(|_| end > first)?;
+        end -= size[child] as usize;
+        Some(child)
+    })
+}
+
+/// Children of every node, increasing: offsets and nodes.
+pub(crate) fn child_lists(parent: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let mut ptr = vec![0u32; parent.len() + 1];
+    for &p in parent {
+        if p != NONE {
+            ptr[p as usize] += 1;
+        }
+    }
+    let mut sum = 0;
+    for p in &mut ptr {
+        sum += *p;
+        *p = sum;
+    }
+    let mut children = vec![0u32; sum as usize];
+    for (c, &p) in parent.iter().enumerate().rev() {
+        if p != NONE {
+            ptr[p as usize] -= 1;
+            children[ptr[p as usize] as usize] = c as u32;
+        }
+    }
+    (ptr, children)
+}

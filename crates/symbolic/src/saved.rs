@@ -7,11 +7,11 @@
 use serde::Deserialize;
 use tamarack_sparse::{Pattern, Permutation};
 
-use crate::amalgamate::child_lists;
-use crate::analyze::stored;
 use crate::analyzed::Analyzed;
 use crate::entries::EntryMap;
 use crate::factor::NONE;
+use crate::flops::stored;
+use crate::postorder::child_lists;
 use crate::structure::owners;
 use crate::{Stats, SymbolicError, SymbolicFactor};
 

@@ -10,9 +10,9 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use crate::amalgamate::children;
 use crate::factor::NONE;
 use crate::parts::Parts;
+use crate::postorder::children;
 use crate::threads::{gathered, map_all, slices, zeros};
 
 /// Work on a node, in that of a node in [`Parts`].
@@ -24,8 +24,8 @@ const MANY: usize = if cfg!(test) { 8 } else { 64 };
 /// The subtree of a node.
 #[derive(Clone, Copy, Default)]
 struct Subtree {
-    /// Entries on the stack, at most.
-    peak: u128,
+    /// Entries on the stack, at most, or 2^64 - 1.
+    peak: u64,
     /// Where it begins among its siblings' and, later, among all.
     start: u32,
 }
@@ -87,7 +87,7 @@ fn sort_children(
     size: &[u32],
     user: &impl Fn(usize) -> u32,
 ) {
-    let mut list: Vec<(Reverse<u128>, u32)> = Vec::new();
+    let mut list: Vec<(Reverse<u64>, u32)> = Vec::new();
     for s in nodes {
         let own = update_entries(nupd[s]);
         subtrees[s - base].peak = match size[s] {
@@ -122,16 +122,16 @@ fn sort_children(
 }
 
 /// Peak of a front given `(update, peak)` of its children in order, and its own update matrix.
-pub(crate) fn stack_peak(children: impl Iterator<Item = (u128, u128)>, own: u128) -> u128 {
-    let (mut waiting, mut most) = (0, 0);
+pub(crate) fn stack_peak(children: impl Iterator<Item = (u64, u64)>, own: u64) -> u64 {
+    let (mut waiting, mut most) = (0u64, 0);
     for (update, peak) in children {
-        most = most.max(waiting + peak);
-        waiting += update;
+        most = most.max(waiting.saturating_add(peak));
+        waiting = waiting.saturating_add(update);
     }
-    most.max(waiting + own)
+    most.max(waiting.saturating_add(own))
 }
 
 /// Entries of the lower triangle of an update matrix.
-pub(crate) fn update_entries(nupd: u32) -> u128 {
-    u128::from(nupd) * (u128::from(nupd) + 1) / 2
+pub(crate) fn update_entries(nupd: u32) -> u64 {
+    u64::from(nupd) * (u64::from(nupd) + 1) / 2
 }

@@ -15,7 +15,7 @@ mod grouping;
 
 use std::ops::Range;
 
-use crate::amalgamate::child_lists;
+use crate::postorder::child_lists;
 use crate::sums::grouping::{Grouping, Member};
 
 /// Fewest siblings of a group.

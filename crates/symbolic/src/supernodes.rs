@@ -6,11 +6,9 @@
 
 use std::ops::Range;
 
-use crate::amalgamate::trapezoid;
-use crate::analyze::front_flops;
 use crate::factor::NONE;
 use crate::postorder::Postordered;
-use crate::threads::{CHUNK, chunks, gathered, kept, map_all, slices};
+use crate::threads::{CHUNK, chunks, kept, map_all, slices};
 use tamarack_sparse::concatenated;
 use tamarack_sparse::memory::zeroed;
 
@@ -68,32 +66,34 @@ impl SuperForest {
     /// With parents and sizes; `begun` has the supernode that each first node begins.
     fn with_sizes(tree: &Postordered, count: &[u32], ptr: Vec<u32>, begun: &[u32]) -> Self {
         let supernodes = ptr.len() - 1;
-        let [mut parent, mut npiv, mut nupd] = [(); 3].map(|()| zeroed::<u32>(supernodes));
+        let mut lists = [(); 4].map(|()| zeroed::<u32>(supernodes));
         let blocks = || chunks(supernodes, CHUNK).into_iter();
-        let sizes = slices(&mut npiv, blocks()).into_iter();
-        let sizes = sizes.zip(slices(&mut nupd, blocks()));
-        let tasks = slices(&mut parent, blocks()).into_iter().zip(sizes);
-        type Task<'a> = (
-            (&'a mut [u32], (&'a mut [u32], &'a mut [u32])),
-            Range<usize>,
-        );
-        map_all(tasks.zip(blocks()).collect(), |task: Task<'_>| {
-            let ((parent, (npiv, nupd)), supernodes) = task;
-            for (k, s) in supernodes.enumerate() {
-                let (first, last) = (ptr[s] as usize, ptr[s + 1] as usize - 1);
-                nupd[k] = count[last] - tree.weight(last);
-                npiv[k] = count[first] - nupd[k];
-                parent[k] = match tree.parent[last] {
+        let mut outs = lists
+            .each_mut()
+            .map(|list| slices(list, blocks()).into_iter());
+        let tasks = blocks().map(|block| {
+            (
+                block,
+                outs.each_mut().map(|out| out.next().unwrap_or_default()),
+            )
+        });
+        let tasks: Vec<(Range<usize>, [&mut [u32]; 4])> = tasks.collect();
+        map_all(tasks, |(block, [parent, npiv, nupd, size])| {
+            let bounds = ptr[block.start..=block.end].windows(2);
+            let outs = parent.iter_mut().zip(npiv).zip(nupd.iter_mut().zip(size));
+            for ((s, bounds), ((parent, npiv), (nupd, size))) in block.zip(bounds).zip(outs) {
+                let (first, last) = (bounds[0] as usize, bounds[1] as usize - 1);
+                *nupd = count[last] - tree.weight(last);
+                *npiv = count[first] - *nupd;
+                *parent = match tree.parent[last] {
                     NONE => NONE,
                     p => begun[p as usize],
                 };
+                // A subtree begins with a leaf, which begins a supernode.
+                *size = s as u32 + 1 - begun[last + 1 - tree.size[last] as usize];
             }
         });
-        // A subtree begins with a leaf, which begins a supernode.
-        let size = gathered(supernodes, |s| {
-            let last = ptr[s + 1] - 1;
-            s as u32 + 1 - begun[(last + 1 - tree.size[last as usize]) as usize]
-        });
+        let [parent, npiv, nupd, size] = lists;
         Self {
             ptr,
             parent,
@@ -101,24 +101,6 @@ impl SuperForest {
             nupd,
             size,
         }
-    }
-
-    /// Entries of L, and operations of its factorization.
-    pub fn entries_and_flops(&self) -> (u64, u128) {
-        let blocks = map_all(chunks(self.len(), CHUNK), |supernodes| {
-            let sizes = self.npiv[supernodes.clone()]
-                .iter()
-                .zip(&self.nupd[supernodes]);
-            sizes.fold((0, 0), |(entries, flops), (&npiv, &nupd)| {
-                let more = (
-                    trapezoid(npiv, nupd),
-                    front_flops(npiv as usize, nupd as usize),
-                );
-                (entries + more.0, flops + more.1)
-            })
-        });
-        let add = |a: (u64, u128), b: (u64, u128)| (a.0 + b.0, a.1 + b.1);
-        blocks.into_iter().fold((0, 0), add)
     }
 
     /// Number of supernodes.

@@ -60,6 +60,9 @@ pub(crate) fn slices<T>(
 
 /// `what` of each of `0..len`.
 pub(crate) fn gathered(len: usize, what: impl Fn(usize) -> u32 + Sync) -> Vec<u32> {
+    if len <= CHUNK {
+        return (0..len).map(what).collect();
+    }
     let mut out = zeroed(len);
     let blocks = || chunks(len, CHUNK).into_iter();
     let tasks = slices(&mut out, blocks()).into_iter().zip(blocks());

@@ -20,8 +20,9 @@ const NEIGHBOR_SECS: f64 = 1.2e-7;
 const ALONE_SECS: f64 = 0.03;
 const SPEEDUP: f64 = 0.8;
 
-/// Columns that are looked at to tell how many unknowns share a node.
+/// Columns that are looked at to tell how many unknowns share a node, and where there are few entries.
 const SAMPLE: usize = 4096;
+const FEW_SAMPLE: usize = 512;
 
 /// Entries from which it is worth looking, and merging twins first.
 const MANY: f64 = 200_000.0;
@@ -198,7 +199,11 @@ fn unknowns_per_node(pattern: &Pattern) -> f64 {
         return 1.0;
     }
     // A step that has no factor in common with the unknowns of a node, for it would meet the same ones of each.
-    let mut step = (pairs / SAMPLE).max(1);
+    let sample = match (pattern.nnz_full() as f64) < MANY {
+        true => FEW_SAMPLE,
+        false => SAMPLE,
+    };
+    let mut step = (pairs / sample).max(1);
     while [2, 3, 5, 7]
         .iter()
         .any(|factor| step.is_multiple_of(*factor))

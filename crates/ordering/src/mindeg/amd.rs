@@ -13,7 +13,7 @@ use crate::error::OrderingError;
 use crate::mindeg::few::Few;
 use crate::mindeg::lists::{DegreeLists, NONE};
 use crate::mindeg::observer::Observer;
-use crate::mindeg::quotient::{Element, QuotientGraph};
+use crate::mindeg::quotient::{Element, IS_ELEMENT, Node, QuotientGraph};
 use crate::mindeg::supervariables::{self, HashTable};
 use crate::workspace::Workspace;
 
@@ -114,7 +114,12 @@ impl<'a> Amd<'a> {
             false => dense_limit,
         };
         for i in 0..self.halo {
-            let degree = self.q.nodes[i as usize].degree;
+            let Node {
+                degree, elements, ..
+            } = self.q.nodes[i as usize];
+            if elements == IS_ELEMENT {
+                continue; // eliminated beforehand
+            }
             if degree == 0 {
                 self.q.eliminate_isolated(i);
             } else if degree > dense_limit {

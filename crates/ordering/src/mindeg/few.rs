@@ -2,8 +2,11 @@
 //!
 //! Trees, chains and the fringes of networks consist of them: five of six pivots of `1138_bus`, two of three of `circuit_500000` (Ost,
 //! Schulz, Strash 2021 reduce graphs by them before a dissection). What the elimination joins is nothing or one pair, which becomes
-//! an edge: in either list it takes the pivot's place, and variables that were in no element still are in none.
+//! an edge: in either list it takes the pivot's place, and variables that were in no element still are in none. Those that are such from
+//! the beginning, or become it when others of them go, need no degree lists.
 
+use crate::mindeg::amd::Amd;
+use crate::mindeg::observer::Observer;
 use crate::mindeg::quotient::{IS_ELEMENT, QuotientGraph};
 
 /// Pairs of elements that are compared to see whether two variables share one.
@@ -26,7 +29,55 @@ impl Few {
     }
 }
 
+/// One vertex in so many has few neighbors where it is worth eliminating them beforehand.
+const LEAST_SHARE: usize = if cfg!(test) { usize::MAX } else { 8 };
+
+impl Amd<'_> {
+    /// Eliminates the trees that hang on the graph, leaf by leaf, and then its chains, before any degrees are sorted: of a graph as
+    /// [`load`](QuotientGraph::load) left it, whose degrees are exact and weights 1, and without a halo. Not of graphs with a few such
+    /// vertices only: the corners of grids, for example, where a good order begins at what the first pivots touch.
+    pub(crate) fn eliminate_fringe(&mut self, observer: &mut impl Observer) {
+        let few = self.q.nodes.iter().filter(|node| node.degree <= 2).count();
+        if few < self.q.n() / LEAST_SHARE {
+            return;
+        }
+        let mut waiting = Vec::new();
+        for most in [1, 2] {
+            for first in 0..self.q.n() as u32 {
+                let mut next = Some(first);
+                while let Some(me) = next {
+                    if let Some(few) = self.q.last_neighbors(me, most) {
+                        self.q.eliminate_with_few(me, &few);
+                        observer.formed(self.q, self.lists, me);
+                        waiting.extend_from_slice(few.all());
+                    }
+                    next = waiting.pop();
+                }
+            }
+        }
+    }
+}
+
 impl QuotientGraph {
+    /// The neighbors of variable `me`, if it is there and has so many at most, and not none; no element has been formed yet, and
+    /// `hash` says who the last neighbor is.
+    #[inline(always)]
+    fn last_neighbors(&self, me: u32, most: u32) -> Option<Few> {
+        let node = &self.nodes[me as usize];
+        if node.elements != 0 || node.degree > most {
+            return None;
+        }
+        match node.degree {
+            0 => None,
+            1 => Some(Few::One(node.hash)),
+            _ => {
+                let alive = |&j: &u32| self.nodes[j as usize].weight > 0;
+                let first = self.list(me).iter().copied().find(alive)?;
+                Some(Few::Two([first, node.hash ^ first]))
+            }
+        }
+    }
+
     /// The neighbors of variable `me`, if they are one or two and it is in no element.
     #[inline]
     pub(crate) fn few_neighbors(&self, me: u32) -> Option<Few> {
@@ -54,13 +105,15 @@ impl QuotientGraph {
         let (start, weight) = (node.start as usize, node.weight as u32);
         (node.len, node.elements, node.mark) = (neighbors.len() as u32, IS_ELEMENT, 0);
         (node.weight, node.degree) = (-node.weight, degree);
-        self.store[start..start + neighbors.len()].copy_from_slice(neighbors);
+        let list = self.store[start..].iter_mut();
+        list.zip(neighbors).for_each(|(to, &j)| *to = j);
         self.eliminated += weight;
         self.pivots.push(me);
         match *few {
             Few::One(j) => {
                 let node = &mut self.nodes[j as usize];
                 node.degree = node.degree.saturating_sub(weight);
+                node.hash ^= me;
             }
             Few::Two([a, b]) => {
                 let joined = self.share_element(a, b);
@@ -102,11 +155,13 @@ impl QuotientGraph {
             return; // never: edges stand at both ends
         };
         node.degree = node.degree.saturating_sub(weight);
+        node.hash ^= me;
         if joined {
             variables[place] = variables[variables.len() - 1];
             node.len -= 1;
         } else {
             variables[place] = other;
+            node.hash ^= other;
             let bound = node.degree.saturating_add(gained);
             node.degree = bound.min(left - node.weight as u32);
         }

@@ -44,7 +44,7 @@ pub(crate) struct Node {
     pub(crate) degree: u32,
     /// Scratch compared with the stamp; 0 for an absorbed element.
     pub(crate) mark: u32,
-    /// Hash of a variable's list, valid within one step.
+    /// Hash of a variable's list, valid within one step; before the first one its neighbors, as a number: exclusive or.
     pub(crate) hash: u32,
 }
 
@@ -133,16 +133,20 @@ impl QuotientGraph {
         }
         // Column j gives j to its rows before their own columns come: every list ends up sorted.
         for j in 0..n {
-            let below = below(j);
-            for &i in below {
+            let node = &mut self.nodes[j];
+            let from = node.start as usize + node.degree as usize;
+            node.degree = node.len;
+            let mut hash = node.hash;
+            // One by one: most columns are shorter than a call to copy them.
+            for (at, &i) in (from..).zip(below(j)) {
+                self.store[at] = i;
+                hash ^= i;
                 let node = &mut self.nodes[i as usize];
                 self.store[node.start as usize + node.degree as usize] = j as u32;
                 node.degree += 1;
+                node.hash ^= j as u32;
             }
-            let node = &mut self.nodes[j];
-            let at = node.start as usize + node.degree as usize;
-            self.store[at..at + below.len()].copy_from_slice(below);
-            node.degree = node.len;
+            self.nodes[j].hash = hash;
         }
         Ok(())
     }
@@ -176,9 +180,10 @@ impl QuotientGraph {
         }
     }
 
-    /// Turns variable `i` that has no neighbor into an element.
+    /// Turns variable `i` that has no neighbor left into an element.
     pub(crate) fn eliminate_isolated(&mut self, i: u32) {
         let node = &mut self.nodes[i as usize];
+        node.len = 0;
         node.elements = IS_ELEMENT;
         node.mark = 0;
         self.eliminated += node.weight as u32;

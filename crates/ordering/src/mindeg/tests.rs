@@ -73,21 +73,26 @@ struct Checker {
 impl Checker {
     fn new(adjacent: &[u64]) -> Self {
         let n = adjacent.len();
-        let isolated = (0..n).filter(|&v| adjacent[v] == 0);
-        let mut alive = u64::MAX >> (64 - n);
-        let mut nnz_l = 0;
-        for v in isolated {
-            alive &= !(1 << v);
-            nnz_l += 1;
-        }
-        Self {
+        let mut new = Self {
             adjacent: adjacent.to_vec(),
-            alive,
+            alive: u64::MAX >> (64 - n),
             halo: n,
             exact: false,
             delta: 0,
-            nnz_l,
+            nnz_l: 0,
             steps: 0,
+        };
+        new.eliminate_isolated();
+        new
+    }
+
+    /// What has no neighbors is eliminated without a word.
+    fn eliminate_isolated(&mut self) {
+        for v in 0..self.adjacent.len() {
+            if self.alive >> v & 1 == 1 && self.adjacent[v] & self.alive == 0 {
+                self.alive &= !(1 << v);
+                self.nnz_l += 1;
+            }
         }
     }
 
@@ -235,6 +240,14 @@ fn check_all(seeds: std::ops::Range<u64>, run: impl Fn(&mut Workspace, &mut Chec
         let order = final_order(&ws);
         assert_eq!(checker.alive, 0);
         assert_eq!(naive_fill(&graph, &order), checker.nnz_l, "seed {seed}");
+        // Small graphs are not brought into postorder.
+        let mut plain = vec![NONE; graph.len()];
+        let q = &ws.quotient;
+        q.any_elimination_order(&mut plain, &mut Default::default())
+            .unwrap();
+        assert_eq!(naive_fill(&graph, &plain), checker.nnz_l, "seed {seed}");
+        let mut pivots = plain.iter().filter(|i| q.pivots.contains(i));
+        assert!(q.pivots.iter().all(|me| pivots.next() == Some(me)));
         if checker.exact {
             assert!(is_postorder(&graph, &order), "seed {seed}");
         }
@@ -269,6 +282,29 @@ fn amd_bounds_the_degree_from_above_and_is_exact_with_two_elements() {
             Amd::new(ws, n, aggressive).run(NONE, checker).unwrap();
         });
     }
+}
+
+#[test]
+fn amd_eliminates_trees_and_chains_beforehand() {
+    let mut before = 0;
+    for aggressive in [true, false] {
+        let seen = std::cell::Cell::new(0);
+        check_all(0..3000, |ws, checker| {
+            let n = ws.quotient.n() as u32;
+            let mut amd = Amd::new(ws, n, aggressive);
+            amd.eliminate_fringe(checker);
+            seen.set(seen.get() + checker.steps);
+            for v in (0..n as usize).filter(|&v| checker.alive >> v & 1 == 1) {
+                // As many as it had, and no chain is left.
+                let degree = checker.check_degree(amd.q, v as u32);
+                assert!(degree == 0 || degree > 2);
+            }
+            checker.eliminate_isolated();
+            amd.run(NONE, checker).unwrap();
+        });
+        before += seen.get();
+    }
+    assert!(before > 10_000, "{before}");
 }
 
 #[test]

@@ -8,10 +8,10 @@ use crate::sums::{FEWEST, Fronts};
 const DENSE: u32 = 8;
 
 /// Entries of the members' update matrices for each entry of their sum.
-const GAIN: u128 = 4;
+const GAIN: u64 = 4;
 
 /// Fewest entries of the members' update matrices: a group is to be worth a front's overhead.
-const LEAST_ENTRIES: u128 = 1024;
+const LEAST_ENTRIES: u64 = 1024;
 
 /// A front that is there before there are sums, or a sum.
 #[derive(Clone, Copy)]
@@ -106,10 +106,11 @@ impl Grouping {
                 Member::Front(c) => &self.fronts.relative[self.fronts.rows_of(c)],
                 Member::Sum(g) => &self.sums[g as usize].rows[..],
             };
-            entries += update_entries(positions.len() as u32);
+            entries = u64::saturating_add(entries, update_entries(positions.len() as u32));
             let (seen, begins) = (&mut self.seen, &mut self.begins);
             found = found.with(positions, self.group, &self.width, seen, begins);
-            let full = entries >= LEAST_ENTRIES.max(GAIN * update_entries(found.rows));
+            let full =
+                entries >= LEAST_ENTRIES.max(GAIN.saturating_mul(update_entries(found.rows)));
             if full && k + 1 - from >= FEWEST {
                 // All of them in one group: the front itself is their sum.
                 if from == 0 && k + 1 == list.len() {

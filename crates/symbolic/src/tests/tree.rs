@@ -62,11 +62,11 @@ fn trees_are_first_rows_and_postorders_make_ranges() {
 }
 
 /// Least `Σ earlier updates + peak` over all orders of the children, by trying them.
-fn best_peak(children: &mut [(u128, u128)], fixed: usize, own: u128) -> u128 {
+fn best_peak(children: &mut [(u64, u64)], fixed: usize, own: u64) -> u64 {
     if fixed == children.len() {
         return stack_peak(children.iter().copied(), own);
     }
-    let mut best = u128::MAX;
+    let mut best = u64::MAX;
     for k in fixed..children.len() {
         children.swap(fixed, k);
         best = best.min(best_peak(children, fixed + 1, own));
@@ -95,7 +95,7 @@ fn no_order_of_children_needs_less_stack() {
                 continue;
             }
             let update = |s: usize| update_entries(f.nupd(s) as u32);
-            let mut pairs: Vec<(u128, u128)> = children
+            let mut pairs: Vec<(u64, u64)> = children
                 .iter()
                 .map(|&c| (update(c as usize), peak[c as usize]))
                 .collect();
