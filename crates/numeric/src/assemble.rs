@@ -105,7 +105,7 @@ impl<T: Value> Execution<'_, T> {
         // SAFETY: the caller's promise, and the entry map belongs to these values.
         unsafe {
             let mut cleared = 0;
-            if !(self.new_arena && self.memory.plan.panel_is_fresh(s)) {
+            if !(self.fresh.is_some() && self.memory.plan.panel_is_fresh(s)) {
                 cleared += front.panel.clear(pivots.clone());
             }
             if self.update_mode(s) == UpdateMode::Accumulate {
@@ -171,7 +171,7 @@ impl<T: Value> Execution<'_, T> {
         let (mut cleared, mut added) = (0, 0);
         // SAFETY: the caller's promise, and the entry map belongs to these values.
         unsafe {
-            if !(self.new_arena && self.memory.plan.panel_is_fresh(s)) {
+            if !(self.fresh.is_some() && self.memory.plan.panel_is_fresh(s)) {
                 cleared += front.npiv() * order;
                 std::ptr::write_bytes(front.panel.data, 0, front.npiv() * order);
             }

@@ -10,6 +10,7 @@ use tamarack_dense::{
 };
 use tamarack_plan::FactorPlan;
 use tamarack_sparse::memory::zeroed;
+use tamarack_store::Fresh;
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::control::Meter;
@@ -125,8 +126,8 @@ pub(crate) struct Execution<'a, T> {
     pub values: &'a [T],
     /// Added to the diagonal.
     pub shift: T,
-    /// Whether the arena is new and holds zeros.
-    pub new_arena: bool,
+    /// Of a new arena, which holds zeros: its pages.
+    pub fresh: Option<Fresh<'a>>,
     pub isa: Isa,
     pub meter: Meter<'a>,
 }
@@ -163,9 +164,9 @@ impl<T: Value> Execution<'_, T> {
                 }
             }
         };
-        let calls_secs = match self.new_arena {
-            true => START_SECS,
-            false => CALL_SECS * (plan.threads() - 1) as f64,
+        let calls_secs = match self.fresh {
+            Some(_) => START_SECS,
+            None => CALL_SECS * (plan.threads() - 1) as f64,
         };
         let short = plan.saved_secs() < calls_secs;
         team.during(Phase::Subtrees, 0, || {
@@ -222,6 +223,9 @@ impl<T: Value> Execution<'_, T> {
         // SAFETY: the space is this member's, and its room for panels is this front's until it is done.
         let room = unsafe { self.spaces.of(member).panel.as_mut_ptr() };
         let front = self.memory.front(s, member, room);
+        if let Some(fresh) = &self.fresh {
+            self.memory.touch(fresh, s, &front.update);
+        }
         let (npiv, nupd) = (self.symbolic.npiv(s), self.symbolic.nupd(s));
         let block = front.panel.layout.block;
         let (whole, tiny) = (is_small(npiv, nupd), is_tiny(npiv, nupd, block));

@@ -48,8 +48,8 @@ pub struct NumericFactor<T> {
     spaces: Spaces<T>,
     shift: Option<f64>,
     current: bool,
-    /// Whether the arena is as it was made.
-    new_arena: bool,
+    /// While the arena is as it was made: how quickly its pages came so far.
+    new_arena: Option<Pace>,
 }
 
 /// A final panel, in one of its layouts.
@@ -96,15 +96,16 @@ impl<T: Value> NumericFactor<T> {
             options: *options,
             shift: None,
             current: false,
-            new_arena: true,
+            new_arena: None,
             plan,
             team,
         };
         let pace = Pace::default();
-        for arena in [&mut factor.arena, &mut factor.packed] {
+        let from = factor.plan.subtrees_end() as usize;
+        for (arena, from) in [(&mut factor.arena, from), (&mut factor.packed, 0)] {
             let team = &factor.team;
             // Pages that are not touched here are when they are first used.
-            arena.touch(&pace, |parts, body| {
+            arena.touch(from, &pace, |parts, body| {
                 team.for_each(parts, |part, _| {
                     if control.check().is_ok() {
                         body(part);
@@ -112,6 +113,7 @@ impl<T: Value> NumericFactor<T> {
                 })
             });
         }
+        factor.new_arena = Some(pace);
         factor.refactorize(a, control)?;
         Ok(factor)
     }
@@ -170,7 +172,10 @@ impl<T: Value> NumericFactor<T> {
             spaces: &self.spaces,
             values,
             shift,
-            new_arena: std::mem::replace(&mut self.new_arena, false),
+            fresh: self.new_arena.take().map(|pace| {
+                let until = self.plan.subtrees_end() as usize;
+                self.arena.fresh(until, pace)
+            }),
             isa: Isa::detect(),
             meter: Meter::new(control, self.plan.flops_done()),
         };

@@ -2,6 +2,7 @@
 
 use tamarack_dense::{BlockColumns, FrontMut, PanelLayout};
 use tamarack_plan::{FactorPlan, UpdatePlace};
+use tamarack_store::Fresh;
 
 use crate::value::Value;
 
@@ -105,6 +106,17 @@ impl<T: Value> Memory<'_, T> {
             panel,
             update: self.update(s, member),
         }
+    }
+
+    /// Touches the pages that the final panel and the update matrix of supernode `s` are going to stand in.
+    #[inline(always)]
+    pub fn touch(&self, fresh: &Fresh<'_>, s: usize, update: &Packed<T>) {
+        let touch = |at: *const T, len: usize| {
+            let from = at.addr().wrapping_sub(self.arena.addr());
+            fresh.touch(from..from + len * size_of::<T>());
+        };
+        touch(self.panel(s), self.plan.panel_layout(s).len());
+        touch(update.data, update.layout.len());
     }
 
     /// The member's own part of `packed`.

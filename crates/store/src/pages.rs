@@ -1,11 +1,15 @@
 //! The first touch of large memory: huge pages for as long as the operating system gives them quickly.
 //!
+//! Clearing a page is bound by memory: two threads that do so at the same time take twice as long each. So what one thread
+//! alone works on is touched when it gets there, while the others compute; what all work on together, beforehand.
+//!
 //! First touch runs at 10 to 25 GB/s with huge pages and at 2 to 3 with small ones. Of a virtual machine the host
 //! may have taken back what was free, whole blocks of huge pages first, and gives them again one by one, at
 //! 0.4 GB/s; small pages then come from fragments that it could not take (run `first-4`). Only trying tells, so
 //! each huge page is timed.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use memmap2::MmapMut;
@@ -62,24 +66,75 @@ pub(crate) fn ask_for_huge(map: &MmapMut, bytes: usize) {
     let _ = (map, bytes);
 }
 
+/// Bytes of a map, of which the first `bytes` are used, from the huge page on that has byte `from`: those that are worth huge pages.
+fn from_page(map: &MmapMut, from: usize, bytes: usize) -> Range<usize> {
+    let end = huge_bytes(map, bytes);
+    (from / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES).min(end)..end
+}
+
 /// Parts that [`touch`] takes of a map whose first `bytes` are used.
-pub(crate) fn parts(map: &MmapMut, bytes: usize) -> usize {
-    huge_bytes(map, bytes).div_ceil(PART_BYTES)
+pub(crate) fn parts(map: &MmapMut, from: usize, bytes: usize) -> usize {
+    from_page(map, from, bytes).len().div_ceil(PART_BYTES)
 }
 
 /// Touches the huge pages of a part, and when they come slowly leaves the rest of it to small pages, which are
 /// touched as they are used.
-pub(crate) fn touch(map: &MmapMut, bytes: usize, part: usize, pace: &Pace) {
-    let start = part * PART_BYTES;
-    let end = huge_bytes(map, bytes).min(start + PART_BYTES);
-    #[cfg(target_os = "linux")]
-    touch_pages(map, start..end, pace);
-    #[cfg(not(target_os = "linux"))]
-    let _ = (map, start..end, pace);
+pub(crate) fn touch(map: &MmapMut, from: usize, bytes: usize, part: usize, pace: &Pace) {
+    let all = from_page(map, from, bytes);
+    let start = all.start + part * PART_BYTES;
+    touch_pages(map, start..all.end.min(start + PART_BYTES), pace);
 }
 
+/// Huge pages that are touched when somebody is about to use them, each once.
+#[derive(Debug)]
+pub struct Fresh<'a> {
+    /// None for memory that is not the operating system's pages.
+    map: Option<&'a MmapMut>,
+    /// Whether each page was touched, or is being touched.
+    taken: Vec<AtomicBool>,
+    pace: Pace,
+}
+
+impl<'a> Fresh<'a> {
+    /// Those before the page that has byte `until`, of a map whose first `bytes` are used.
+    pub(crate) fn new(map: Option<&'a MmapMut>, until: usize, bytes: usize, pace: Pace) -> Self {
+        let pages = map.map_or(0, |map| {
+            from_page(map, until, bytes).start / HUGE_PAGE_BYTES
+        });
+        let taken = (0..pages).map(|_| AtomicBool::new(false)).collect();
+        Self { map, taken, pace }
+    }
+
+    /// Touches those that a range of bytes is in, unless that was done before.
+    #[inline]
+    pub fn touch(&self, bytes: Range<usize>) {
+        if bytes.is_empty() {
+            return;
+        }
+        let end = bytes.end.div_ceil(HUGE_PAGE_BYTES).min(self.taken.len());
+        for page in bytes.start / HUGE_PAGE_BYTES..end {
+            if !self.taken[page].load(Ordering::Relaxed) {
+                self.take(page);
+            }
+        }
+    }
+
+    #[cold]
+    fn take(&self, page: usize) {
+        if let Some(map) = self.map
+            && !self.taken[page].swap(true, Ordering::Relaxed)
+        {
+            let at = page * HUGE_PAGE_BYTES;
+            touch_pages(map, at..at + HUGE_PAGE_BYTES, &self.pace);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn touch_pages(_: &MmapMut, _: Range<usize>, _: &Pace) {}
+
 #[cfg(target_os = "linux")]
-fn touch_pages(map: &MmapMut, part: std::ops::Range<usize>, pace: &Pace) {
+fn touch_pages(map: &MmapMut, part: Range<usize>, pace: &Pace) {
     use memmap2::Advice;
     for at in part.clone().step_by(HUGE_PAGE_BYTES) {
         if pace.is_slow() {
@@ -128,12 +183,36 @@ mod tests {
                 let map = MmapMut::map_anon(pages * HUGE_PAGE_BYTES).unwrap();
                 let bytes = map.len() - HUGE_PAGE_BYTES / 4;
                 ask_for_huge(&map, bytes);
-                assert_eq!(parts(&map, bytes), pages.div_ceil(8));
-                (0..parts(&map, bytes)).for_each(|part| touch(&map, bytes, part, pace));
+                assert_eq!(parts(&map, 0, bytes), pages.div_ceil(8));
+                for from in [0, HUGE_PAGE_BYTES + 3, bytes] {
+                    let parts = parts(&map, from, bytes);
+                    (0..parts).for_each(|part| touch(&map, from, bytes, part, pace));
+                }
                 assert!(map.iter().step_by(1000).all(|&byte| byte == 0));
             }
         }
         let map = MmapMut::map_anon(HUGE_PAGE_BYTES).unwrap();
-        assert_eq!(parts(&map, HUGE_PAGE_BYTES / 4), 0, "mostly empty");
+        assert_eq!(parts(&map, 0, HUGE_PAGE_BYTES / 4), 0, "mostly empty");
+    }
+
+    #[test]
+    fn pages_are_touched_once_by_whoever_comes_first() {
+        let map = MmapMut::map_anon(9 * HUGE_PAGE_BYTES).unwrap();
+        let until = 6 * HUGE_PAGE_BYTES + 1;
+        let fresh = Fresh::new(Some(&map), until, map.len(), Pace::default());
+        let taken = || -> Vec<usize> {
+            let taken = |&page: &usize| fresh.taken[page].load(Ordering::Relaxed);
+            (0..fresh.taken.len()).filter(taken).collect()
+        };
+        assert_eq!(fresh.taken.len(), 6);
+        fresh.touch(5..5);
+        assert_eq!(taken(), []);
+        fresh.touch(HUGE_PAGE_BYTES - 1..HUGE_PAGE_BYTES + 1);
+        assert_eq!(taken(), [0, 1]);
+        fresh.touch(HUGE_PAGE_BYTES..3 * HUGE_PAGE_BYTES);
+        fresh.touch(5 * HUGE_PAGE_BYTES..9 * HUGE_PAGE_BYTES);
+        assert_eq!(taken(), [0, 1, 2, 5]);
+        assert!(map.iter().step_by(1000).all(|&byte| byte == 0));
+        Fresh::new(None, until, map.len(), Pace::default()).touch(0..until);
     }
 }
