@@ -32,6 +32,9 @@ impl Few {
 /// One vertex in so many has few neighbors where it is worth eliminating them beforehand.
 const LEAST_SHARE: usize = if cfg!(test) { usize::MAX } else { 8 };
 
+/// Entries of the longest list that is read for that: vertices beside a hub are left for later, when it has been set aside.
+const LONGEST: u32 = if cfg!(test) { 8 } else { 64 };
+
 impl Amd<'_> {
     /// Eliminates the trees that hang on the graph, leaf by leaf, and then its chains, before any degrees are sorted: of a graph as
     /// [`load`](QuotientGraph::load) left it, whose degrees are exact and weights 1, and without a halo. Not of graphs with a few such
@@ -59,8 +62,8 @@ impl Amd<'_> {
 }
 
 impl QuotientGraph {
-    /// The neighbors of variable `me`, if it is there and has so many at most, and not none; no element has been formed yet, and
-    /// `hash` says who the last neighbor is.
+    /// The neighbors of variable `me`, if it is there and has so many at most, and not none, nor two in long lists; no element has been
+    /// formed yet, and `hash` says who the last neighbor is.
     #[inline(always)]
     fn last_neighbors(&self, me: u32, most: u32) -> Option<Few> {
         let node = &self.nodes[me as usize];
@@ -71,9 +74,12 @@ impl QuotientGraph {
             0 => None,
             1 => Some(Few::One(node.hash)),
             _ => {
+                let is_short = |&j: &u32| self.nodes[j as usize].len <= LONGEST;
                 let alive = |&j: &u32| self.nodes[j as usize].weight > 0;
-                let first = self.list(me).iter().copied().find(alive)?;
-                Some(Few::Two([first, node.hash ^ first]))
+                let list = is_short(&me).then(|| self.list(me))?;
+                let first = list.iter().copied().find(alive)?;
+                let both = [first, node.hash ^ first];
+                both.iter().all(is_short).then_some(Few::Two(both))
             }
         }
     }
