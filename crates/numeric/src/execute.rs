@@ -223,7 +223,7 @@ impl<T: Value> Execution<'_, T> {
         // SAFETY: the space is this member's, and its room for panels is this front's until it is done.
         let room = unsafe { self.spaces.of(member).panel.as_mut_ptr() };
         let front = self.memory.front(s, member, room);
-        if let Some(fresh) = &self.fresh {
+        if let Some(fresh) = self.fresh.as_ref().filter(|fresh| !fresh.is_empty()) {
             self.memory.touch(fresh, s, &front.update);
         }
         let (npiv, nupd) = (self.symbolic.npiv(s), self.symbolic.nupd(s));

@@ -105,6 +105,12 @@ impl<'a> Fresh<'a> {
         Self { map, taken, pace }
     }
 
+    /// Whether there are none: then nobody need say what he is about to use.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.taken.is_empty()
+    }
+
     /// Touches those that a range of bytes is in, unless that was done before.
     #[inline]
     pub fn touch(&self, bytes: Range<usize>) {
@@ -213,6 +219,8 @@ mod tests {
         fresh.touch(5 * HUGE_PAGE_BYTES..9 * HUGE_PAGE_BYTES);
         assert_eq!(taken(), [0, 1, 2, 5]);
         assert!(map.iter().step_by(1000).all(|&byte| byte == 0));
-        Fresh::new(None, until, map.len(), Pace::default()).touch(0..until);
+        let none = Fresh::new(None, until, map.len(), Pace::default());
+        none.touch(0..until);
+        assert!(none.is_empty() && !fresh.is_empty());
     }
 }
