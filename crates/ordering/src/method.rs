@@ -137,7 +137,9 @@ pub fn order_until(
             let mut elimination = Amd::new(ws, n as u32, options.aggressive)
                 .until(stop)
                 .within(options.most_reads);
-            elimination.eliminate_fringe(&mut ());
+            if elimination.has_fringe() {
+                elimination.eliminate_fringe(&mut ());
+            }
             elimination.run(options.dense_limit(n), &mut ())?;
             finish(ws)?;
         }

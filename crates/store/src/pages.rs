@@ -1,6 +1,6 @@
 //! The first touch of large memory: huge pages for as long as the operating system gives them quickly.
 //!
-//! Clearing a page is bound by memory: two threads that do so at the same time take twice as long each. So what one thread
+//! Clearing a page is bound by memory: two threads that do so at the same time take twice as long each (run `first-6`). So what one thread
 //! alone works on is touched when it gets there, while the others compute; what all work on together, beforehand.
 //!
 //! First touch runs at 10 to 25 GB/s with huge pages and at 2 to 3 with small ones. Of a virtual machine the host
@@ -111,7 +111,7 @@ impl<'a> Fresh<'a> {
         self.taken.is_empty()
     }
 
-    /// Touches those that a range of bytes is in, unless that was done before.
+    /// Touches those that a range of bytes is in, counted from the first one of the memory, unless that was done before.
     #[inline]
     pub fn touch(&self, bytes: Range<usize>) {
         if bytes.is_empty() {

@@ -84,8 +84,8 @@ pub fn front_flops(npiv: usize, nupd: usize) -> u128 {
     squares((npiv + nupd) as u128) - squares(nupd as u128)
 }
 
-/// About as many, over `npiv`: the mean of the squares from `nupd + 1` to `npiv + nupd`. A few operations, where integers of 128 bits
-/// take calls: for predictions.
+/// [`front_flops`] over `npiv`, rounded: the mean over the columns of a front of (entries of the column)². For predictions: a few
+/// operations, where integers of 128 bits take calls.
 #[inline(always)]
 pub fn mean_column_flops(npiv: f64, nupd: f64) -> f64 {
     (npiv + nupd) * (nupd + 1.0) + npiv * (npiv * (1.0 / 3.0) - 0.5) + 1.0 / 6.0
@@ -94,6 +94,7 @@ pub fn mean_column_flops(npiv: f64, nupd: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tamarack_testkit::Rng;
 
     #[test]
     fn means_are_those_of_the_squares() {
@@ -110,7 +111,6 @@ mod tests {
             assert!((found / exact - 1.0).abs() < 1e-12, "{found} {exact}");
         }
     }
-    use tamarack_testkit::Rng;
 
     #[test]
     fn work_is_summed_over_columns() {

@@ -4,7 +4,7 @@
 //! that does not depend on values, devices or thread counts. The steps, each a module: unknowns with the same
 //! neighbors become `nodes`, the lower triangle of `P A Pᵀ` (`permuted`), Liu's elimination tree (`etree`) and its
 //! `postorder`, column `counts`, fundamental `supernodes`, among them `leaves` with the same rows, all of which `amalgamate` joins into
-//! larger ones, the final order of the `assembly` tree and of the `columns` in each supernode, and the row `structure` of every supernode.
+//! larger ones (`merging`, by predicted `costs`), the final order of the `assembly` tree and of the `columns` in each supernode, and the row `structure` of every supernode.
 //!
 //! Counts, merging and structures are found for disjoint subtrees (`parts`) at the same time, the elimination tree for
 //! ranges of rows, on the threads of the rayon pool that the caller is in; the result is the same for any number

@@ -1,8 +1,8 @@
 //! Which children a supernode takes in.
 //!
-//! A parent takes its best child first, and judges the others anew after every merge. Where the front of all of them is smaller than
-//! it costs to have two, the order makes no difference but to the zeros that there may be, and nothing is compared: of networks and
-//! trees most are like that. `O(children log children)` for each parent; branches that are not foreseen take most of the time.
+//! A parent takes its best child first, and judges the others anew after every merge. Where the front of all of them together is so small
+//! that it takes less than any two, every merge saves time, and only the zeros are counted: most fronts of networks and trees are like
+//! that. `O(children log children)` for each parent; branches that are not foreseen take most of the time.
 
 use crate::AmalgamationOptions;
 use crate::costs::FrontCosts;
@@ -31,10 +31,8 @@ pub(crate) struct Merging<'a> {
     forest: &'a SuperForest,
     options: &'a AmalgamationOptions,
     costs: FrontCosts,
-    /// Order up to which a front takes less than two.
+    /// Order up to which one front takes less than two of the same pivots.
     surely: u32,
-    /// Supernodes of each subtree.
-    size: &'a [u32],
 }
 
 /// A child that may merge into its parent.
@@ -55,14 +53,13 @@ impl<'a> Merging<'a> {
             options,
             surely: costs.surely_merged(),
             costs,
-            size: &forest.size,
         }
     }
 
     /// Merges children into each of `parents`, increasing; `nodes` begin with supernode `base` and hold all
     /// their descendants.
     pub fn run(&self, nodes: &mut [Growing], base: usize, parents: impl Iterator<Item = usize>) {
-        let Self { forest, size, .. } = self;
+        let (forest, size) = (self.forest, &self.forest.size);
         let mut queue = Vec::new();
         for p in parents {
             let mut this = nodes[p - base];
@@ -105,7 +102,7 @@ impl<'a> Merging<'a> {
         let up = self.forest.nupd[p];
         let entries = |node: &Growing, nupd: u32| trapezoid(node.npiv, nupd) - node.zeros;
         let (mut npiv, mut needed) = (this.npiv, entries(this, up));
-        for c in children(self.size, p) {
+        for c in children(&self.forest.size, p) {
             let child = &nodes[c - base];
             npiv += child.npiv;
             if npiv + up > self.surely || child.into == JOINED {
@@ -117,7 +114,7 @@ impl<'a> Merging<'a> {
         let zeros = stored - needed;
         let may = self.options.allows(npiv, zeros, stored);
         if may {
-            for c in children(self.size, p) {
+            for c in children(&self.forest.size, p) {
                 nodes[c - base].into = p as u32;
             }
             let secs = self.costs.secs(npiv, up);

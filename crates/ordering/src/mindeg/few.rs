@@ -30,20 +30,22 @@ impl Few {
 }
 
 /// One vertex in so many has few neighbors where it is worth eliminating them beforehand.
-const LEAST_SHARE: usize = if cfg!(test) { usize::MAX } else { 8 };
+const LEAST_SHARE: usize = 8;
 
 /// Entries of the longest list that is read for that: vertices beside a hub are left for later, when it has been set aside.
 const LONGEST: u32 = if cfg!(test) { 8 } else { 64 };
 
 impl Amd<'_> {
-    /// Eliminates the trees that hang on the graph, leaf by leaf, and then its chains, before any degrees are sorted: of a graph as
-    /// [`load`](QuotientGraph::load) left it, whose degrees are exact and weights 1, and without a halo. Not of graphs with a few such
-    /// vertices only: the corners of grids, for example, where a good order begins at what the first pivots touch.
-    pub(crate) fn eliminate_fringe(&mut self, observer: &mut impl Observer) {
+    /// Whether trees and chains are a part of the graph that is worth [`eliminate_fringe`](Self::eliminate_fringe). Not where there are a
+    /// few such vertices only: the corners of grids, for example, where a good order begins at what the first pivots touch.
+    pub(crate) fn has_fringe(&self) -> bool {
         let few = self.q.nodes.iter().filter(|node| node.degree <= 2).count();
-        if few < self.q.n() / LEAST_SHARE {
-            return;
-        }
+        few >= self.q.n() / LEAST_SHARE
+    }
+
+    /// Eliminates the trees that hang on the graph, leaf by leaf, and then its chains, before any degrees are sorted: of a graph as
+    /// [`load`](QuotientGraph::load) left it, whose degrees are exact and weights 1, and without a halo.
+    pub(crate) fn eliminate_fringe(&mut self, observer: &mut impl Observer) {
         let mut waiting = Vec::new();
         for most in [1, 2] {
             for first in 0..self.q.n() as u32 {

@@ -314,6 +314,28 @@ fn amd_eliminates_trees_and_chains_beforehand() {
 }
 
 #[test]
+fn grids_have_no_fringe_and_chains_are_one() {
+    let has_fringe = |width: usize, height: usize| {
+        let n = width * height;
+        let joined = |i: usize, j: usize| {
+            let (a, b) = (i.min(j), i.max(j));
+            (a + 1 == b && b % width != 0) || a + width == b
+        };
+        let neighbors = |i: usize| {
+            (0..n)
+                .filter(|&j| joined(i, j))
+                .fold(0, |set, j| set | 1 << j)
+        };
+        let graph: Vec<u64> = (0..n).map(neighbors).collect();
+        let mut ws = Workspace::new();
+        ws.quotient.load(&pattern(&graph)).unwrap();
+        Amd::new(&mut ws, n as u32, true).has_fringe()
+    };
+    assert!(!has_fringe(8, 8) && !has_fringe(6, 7));
+    assert!(has_fringe(20, 1) && has_fringe(1, 40));
+}
+
+#[test]
 fn a_halo_stays_and_counts() {
     let mut ws = Workspace::new();
     for seed in 0..3000 {

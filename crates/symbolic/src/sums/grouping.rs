@@ -99,14 +99,14 @@ impl Grouping {
     /// Groups the members of a front: sums and those that are left over, in their order. None if there is no group.
     pub(super) fn group(&mut self, above: u32, list: &[Member]) -> Option<Vec<Member>> {
         let mut made = Vec::new();
-        let (mut from, mut found, mut entries) = (0, Found::default(), 0);
+        let (mut from, mut found, mut entries) = (0, Found::default(), 0u64);
         self.group += 1;
         for (k, &member) in list.iter().enumerate() {
             let positions = match member {
                 Member::Front(c) => &self.fronts.relative[self.fronts.rows_of(c)],
                 Member::Sum(g) => &self.sums[g as usize].rows[..],
             };
-            entries = u64::saturating_add(entries, update_entries(positions.len() as u32));
+            entries = entries.saturating_add(update_entries(positions.len() as u32));
             let (seen, begins) = (&mut self.seen, &mut self.begins);
             found = found.with(positions, self.group, &self.width, seen, begins);
             let full =

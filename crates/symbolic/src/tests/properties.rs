@@ -235,6 +235,44 @@ fn merging_bounds_the_zeros_and_shrinks_the_tree() {
     assert!(s.nnz_l_stored as f64 <= 1.3 * s.nnz_l as f64);
 }
 
+/// Fronts of a few columns merge all at once; what they may store in vain is bounded all the same, front by front.
+#[test]
+fn merged_supernodes_keep_to_their_zeros() {
+    let options = SymbolicOptions::default();
+    let caps = options.amalgamation.unwrap();
+    let (mut merged, mut full) = (0, 0);
+    for seed in 0..CASES {
+        let mut random = Rng::new(seed);
+        let a = random_pattern(&mut random, 40);
+        let order = random_permutation(a.n(), random.bits());
+        let exact = SymbolicFactor::analyze(&a, &order, &EXACT).unwrap();
+        let f = SymbolicFactor::analyze(&a, &order, &options).unwrap();
+        // A column has as many entries in any postorder, but for those of its supernode, which may change places.
+        let mut needed = vec![0; f.supernodes()];
+        for s in 0..exact.supernodes() {
+            let first = ElimIdx(exact.columns(s).start as u32);
+            let user = exact.permutation().user(first);
+            needed[f.owner(f.permutation().elim(user).0 as usize)] += exact.panel_entries(s);
+        }
+        for (s, needed) in needed.into_iter().enumerate() {
+            let (stored, few) = (f.panel_entries(s), f.npiv(s) <= caps.small_columns as usize);
+            let share = if few {
+                caps.small_zero_fraction
+            } else {
+                caps.max_zero_fraction
+            };
+            assert!(stored >= needed, "seed {seed}");
+            assert!(
+                (stored - needed) as f64 <= share * stored as f64,
+                "seed {seed}"
+            );
+            merged += usize::from(stored > needed);
+            full += usize::from(stored == needed);
+        }
+    }
+    assert!(merged > 1000 && full > 1000, "{merged} {full}");
+}
+
 #[test]
 fn small_matrices_by_hand() {
     let none = pattern_of_edges::<u32>(0, &[]).shared();
