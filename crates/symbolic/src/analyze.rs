@@ -9,7 +9,7 @@ use crate::analyzed::Analyzed;
 use crate::assembly::Assembly;
 use crate::counts::{Counts, column_counts};
 use crate::entries::EntryMap;
-use crate::etree::elimination_tree;
+use crate::etree::{elimination_tree, grown};
 use crate::flops::{Work, stored};
 use crate::leaves::Joined;
 use crate::nodes::Nodes;
@@ -192,12 +192,16 @@ impl SymbolicFactor {
 
 /// The postordered elimination tree, and what its columns have in `L`.
 fn tree_and_counts(lower: &LowerRows, nodes: &Nodes<'_>) -> (Postordered, Counts) {
-    if let Some(walked) = Walked::new(lower, nodes) {
-        let tree = Postordered::new(&walked.forest, nodes);
-        let counts = walked.counts(&tree);
-        return (tree, counts);
-    }
-    let tree = Postordered::new(&elimination_tree(lower), nodes);
+    let forest = match Walked::new(lower, nodes) {
+        Some(walked) if walked.rows == lower.len() => {
+            let tree = Postordered::new(&walked.forest, nodes);
+            let counts = walked.counts(&tree);
+            return (tree, counts);
+        }
+        Some(walked) => grown(walked.forest, lower, walked.rows),
+        None => elimination_tree(lower),
+    };
+    let tree = Postordered::new(&forest, nodes);
     let parts = Parts::new(&tree.parent, &tree.size, |s| u64::from(tree.size[s]));
     let counts = column_counts(&tree, lower, nodes, &parts);
     (tree, counts)

@@ -45,11 +45,14 @@ pub(crate) fn column_counts(
         count_whole(tree, lower, nodes, &mut counts);
         return counts;
     }
-    let crossing = parts.sorted(&parts.top, |row, found| {
-        for rank in lower.row(tree.rank[row as usize] as usize) {
-            let column = tree.label[rank as usize];
-            found(column as usize, column);
-        }
+    let crossing = parts.sorted(&parts.top, |row| {
+        let ranks = lower.row(tree.rank[row as usize] as usize);
+        ranks.map(|rank| {
+            (
+                tree.label[rank as usize] as usize,
+                tree.label[rank as usize],
+            )
+        })
     });
     let factor = slices(&mut counts.factor, parts.ranges.iter().cloned());
     let below = slices(&mut counts.below, parts.ranges.iter().cloned());

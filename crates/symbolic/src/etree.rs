@@ -43,8 +43,12 @@ pub(crate) fn elimination_tree(lower: &LowerRows) -> Forest {
     {
         return forest;
     }
-    let mut forest = Forest::leaves(n);
-    let mut ancestor = filled(n, NONE);
+    grown(Forest::leaves(n), lower, 0)
+}
+
+/// The elimination forest where that of the rows before `row` is known.
+pub(crate) fn grown(mut forest: Forest, lower: &LowerRows, row: usize) -> Forest {
+    let mut ancestor = forest.parent.clone();
     let (parent, size) = (&mut forest.parent[..], &mut forest.size[..]);
     let whole = Piece {
         first: 0,
@@ -52,7 +56,7 @@ pub(crate) fn elimination_tree(lower: &LowerRows) -> Forest {
         size,
         ancestor: &mut ancestor,
     };
-    whole.grow(lower, |_, _| {});
+    whole.grow(lower, row, |_, _| {});
     forest
 }
 
@@ -96,15 +100,15 @@ struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// Adds all rows; calls `outside` with row and column of entries in earlier columns.
-    fn grow(self, lower: &LowerRows, mut outside: impl FnMut(u32, u32)) {
+    /// Adds all rows from one of the piece on; calls `outside` with row and column of entries in earlier columns.
+    fn grow(self, lower: &LowerRows, from: usize, mut outside: impl FnMut(u32, u32)) {
         let Self {
             first,
             parent,
             size,
             ancestor,
         } = self;
-        for i in 0..parent.len() {
+        for i in from..parent.len() {
             let row = first + i as u32;
             for column in lower.row(row as usize) {
                 if column < first {
@@ -212,7 +216,7 @@ fn grow_piece(
         ancestor,
     };
     let mut rows = Vec::new();
-    piece.grow(lower, |row, column| {
+    piece.grow(lower, 0, |row, column| {
         let at = ranges.partition_point(|other| other.end <= column as usize);
         crossing[at].push((row, column));
         if rows.last() != Some(&row) {

@@ -40,20 +40,24 @@ impl Parts {
             total += below(root);
             end -= size[root] as usize;
         }
-        let whole = || Self {
-            ranges: (n > 0).then_some(0..n).into_iter().collect(),
-            top: Vec::new(),
-        };
         if total <= LEAST_WORK || rayon::current_num_threads() < 2 {
-            return whole();
+            return Self::whole(n);
         }
         let wanted = PARTS_PER_THREAD * rayon::current_num_threads() as u64;
         let limit = (total / wanted).max(LEAST_WORK / 4);
         let parts = Self::with_limit(parent, size, below, limit);
         if 2 * parts.top.len() > n {
-            return whole();
+            return Self::whole(n);
         }
         parts
+    }
+
+    /// A forest of `n` nodes in one part.
+    pub fn whole(n: usize) -> Self {
+        Self {
+            ranges: (n > 0).then_some(0..n).into_iter().collect(),
+            top: Vec::new(),
+        }
     }
 
     fn with_limit(parent: &[u32], size: &[u32], below: impl Fn(usize) -> u64, limit: u64) -> Self {
@@ -99,21 +103,22 @@ impl Parts {
         (self.ranges.get(part)?.start <= s).then_some(part)
     }
 
-    /// Sorts what the rows of the top have in the parts and, beyond the last part, in the top: `visit` calls back with
-    /// a column and an item for every entry of a row. Each gets its items in the order of the rows.
-    pub fn sorted<T: Copy + Send, V>(&self, rows: &[u32], visit: V) -> Crossing<T>
+    /// Sorts what the rows of the top have in the parts and, beyond the last part, in the top, given a column and an item for every
+    /// entry of a row. Each gets its items in the order of the rows.
+    pub fn sorted<T, I>(&self, rows: &[u32], entries: impl Fn(u32) -> I + Sync) -> Crossing<T>
     where
-        V: Fn(u32, &mut dyn FnMut(usize, T)) + Sync,
+        T: Copy + Send,
+        I: Iterator<Item = (usize, T)>,
     {
         let blocks = map_all(chunks(rows.len(), TOP_ROWS), |range| {
             let mut ends = vec![0usize; self.ranges.len() + 2];
             let mut found = Vec::new();
             for &row in &rows[range] {
-                visit(row, &mut |column, item| {
+                for (column, item) in entries(row) {
                     let part = self.of(column).unwrap_or(self.ranges.len());
                     ends[part] += 1;
                     found.push((part as u32, row, item));
-                });
+                }
             }
             let mut sum = 0;
             for end in &mut ends {

@@ -18,6 +18,9 @@ use tamarack_sparse::memory::zeroed;
 /// Blocks of rows, at most: so many streams a thread writes at once.
 const BLOCKS: usize = 256;
 
+/// Entries from which two threads are worth it.
+const MANY: usize = if cfg!(test) { 1 } else { 1 << 20 };
+
 /// Rows of a block, at least.
 const LEAST_ROWS: usize = if cfg!(test) { 4 } else { 1 << 11 };
 
@@ -36,9 +39,9 @@ impl LowerRows {
     pub fn new(pattern: &Pattern, runs: Option<&Runs>, nodes: &Nodes<'_>) -> Self {
         let edges = Edges::new(pattern, runs, nodes);
         let rows = match nodes.len() {
-            // Few rows may be blocks themselves, and one thread has no use for blocks.
+            // Few rows may be blocks themselves.
             0..=LEAST_ROWS => 1,
-            _ if rayon::current_num_threads() < 2 => 1,
+            _ if !edges.are_worth_blocks() => 1,
             many => LEAST_ROWS.max(many.div_ceil(BLOCKS)),
         };
         let shift = rows.next_power_of_two().trailing_zeros();
@@ -81,6 +84,11 @@ impl LowerRows {
     #[inline]
     pub fn range(&self, i: usize) -> Range<usize> {
         self.ptr[i] as usize..self.ptr[i + 1] as usize
+    }
+
+    /// Number of entries.
+    pub fn entry_count(&self) -> usize {
+        self.entries.len()
     }
 
     /// Columns of all entries, row after row.
@@ -207,6 +215,16 @@ impl<'a> Edges<'a> {
                 rank,
                 runs: None,
             },
+        }
+    }
+
+    /// Whether threads sort them sooner by blocks first than one does by rows: two are as long about two passes each as one about
+    /// one, as long as rows are in its caches.
+    fn are_worth_blocks(&self) -> bool {
+        match rayon::current_num_threads() {
+            0 | 1 => false,
+            2 => self.rows.len() >= MANY,
+            _ => true,
         }
     }
 
