@@ -1,6 +1,6 @@
-//! Elimination of a large front in steps of up to 256 pivots, each cut into tasks for threads.
+//! Elimination of a large front in steps of up to 256 pivots, or 128, each cut into tasks for threads.
 //!
-//! Right-looking. Step s takes the pivots from `s·W` on, W = 256 or the whole block columns in it:
+//! Right-looking. Step s takes the pivots from `s·W` on, W = 256 or 128, or the whole block columns in it:
 //!
 //! 1. [`factor_diagonal`](Steps::factor_diagonal): Cholesky of the W × W diagonal block;
 //! 2. [`solve`](Steps::solve): the rows below, times the inverse transposed diagonal block;
@@ -46,19 +46,20 @@ unsafe impl<T: Send> Send for Steps<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Steps<T> {}
 
-/// Pivots of a step for a block width: whole block columns.
-fn step_columns(block: usize) -> usize {
-    if block >= KC {
-        block
-    } else {
-        KC / block * block
-    }
+/// Order up to which a front's steps are half as wide: no update is so long that diagonal blocks, which one thread eliminates, are
+/// done meanwhile. In larger ones twice the steps would read and write the rest twice as often.
+const FEW_ROWS: usize = 512;
+
+/// Pivots of a step of a front with block columns of `block`: whole ones.
+fn step_columns(npiv: usize, nupd: usize, block: usize) -> usize {
+    let most = if npiv + nupd <= FEW_ROWS { KC / 2 } else { KC };
+    (most / block).max(1) * block
 }
 
 /// Length of the packed memory of [`Steps`] for a front, in numbers.
 pub fn packed_len<T: Real>(npiv: usize, nupd: usize, block: usize, isa: Isa) -> usize {
     let height = with_isa!(isa, T, micropanel_height());
-    let width = step_columns(block.max(1)).min(npiv);
+    let width = step_columns(npiv, nupd, block.max(1)).min(npiv);
     let below = npiv - width;
     let micropanels = width.div_ceil(height) + below.div_ceil(height) + nupd.div_ceil(height);
     width.next_multiple_of(16) + micropanels * (height * width + PACK_PAD)
@@ -129,7 +130,12 @@ impl<T: Real> Steps<T> {
 
     /// Number of steps.
     pub fn count(&self) -> usize {
-        self.front.npiv().div_ceil(step_columns(self.front.block()))
+        self.front.npiv().div_ceil(self.step_columns())
+    }
+
+    /// Pivots of all steps but the last.
+    fn step_columns(&self) -> usize {
+        step_columns(self.front.npiv(), self.front.nupd(), self.front.block())
     }
 
     /// Pivots of a step.
@@ -144,6 +150,13 @@ impl<T: Real> Steps<T> {
         self.step(step).micropanels()
     }
 
+    /// Micropanels in which the pivots of the next step are: the first of those.
+    pub fn micropanels_of_next(&self, step: usize) -> usize {
+        let s = self.step(step);
+        let next = s.below.min(self.step_columns());
+        next.div_ceil(s.height)
+    }
+
     /// Rows in a range of micropanels.
     pub fn rows_in(&self, step: usize, micropanels: Range<usize>) -> usize {
         let s = self.step(step);
@@ -152,7 +165,7 @@ impl<T: Real> Steps<T> {
 
     fn step(&self, step: usize) -> Step<T> {
         let f = &self.front;
-        let columns = step_columns(f.block());
+        let columns = self.step_columns();
         let first = step * columns;
         let width = columns.min(f.npiv() - first);
         let stride = self.height * width + PACK_PAD;
@@ -177,8 +190,9 @@ impl<T: Real> Steps<T> {
     /// The first pivot that is not a positive normal number.
     ///
     /// # Safety
-    /// The storage and the packed memory are alive, the steps before are done, and no one else
-    /// touches the diagonal block or the packed memory.
+    /// The storage and the packed memory are alive; what the steps before subtract from the diagonal block is subtracted, and all their
+    /// rows are solved; no one else touches the diagonal block, or diagonal blocks in the packed memory. [`update`](Self::update) of the
+    /// step before may still run for other entries: it reads packed rows only.
     pub unsafe fn factor_diagonal(&self, step: usize) -> Result<(), PivotFailure> {
         let s = self.step(step);
         // SAFETY: the caller's contract.

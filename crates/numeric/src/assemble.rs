@@ -16,7 +16,7 @@ use crate::value::Value;
 const FEW_ROWS: usize = 8;
 
 /// Fronts of at least this order are assembled by all members.
-const SHARED_ASSEMBLY: usize = 512;
+const SHARED_ASSEMBLY: usize = 256;
 
 /// Numbers of a large front that are cleared and added to before the next: with what is added they
 /// stay in a second-level cache of 1 MB.

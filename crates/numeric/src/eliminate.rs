@@ -1,13 +1,15 @@
 //! Elimination of the pivots of one front, by one thread or by all.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use tamarack_dense::{Isa, PivotFailure, Steps, UpdateMode};
 
 use crate::control::Meter;
 use crate::front::Front;
 use crate::profile::{Activity, FrontId, Laps, Span};
-use crate::team::Team;
+use crate::team::{SPINS, Team};
 use crate::value::Value;
 
 /// Who does the loops of a front.
@@ -46,6 +48,14 @@ impl Crew<'_> {
         }
     }
 
+    /// Does what one member does inside a loop, and notes it.
+    fn noting<R>(&self, what: Activity, member: usize, work: impl FnOnce() -> R) -> R {
+        match self {
+            Self::Alone(_) => work(),
+            Self::All(team, front) => team.noting(member, Span::of(what, *front), 0, work),
+        }
+    }
+
     /// Does what one member does between loops.
     fn once<R>(&self, what: Activity, work: impl FnOnce() -> R) -> R {
         match self {
@@ -62,11 +72,14 @@ pub(crate) enum Stop {
     Cancelled,
 }
 
-/// Micropanels of rows that are one task: they stay in a second-level cache together.
+/// Micropanels of rows that are one task at most: they stay in a second-level cache together.
 const TASK_ROWS: usize = 8;
 
 /// Micropanels of columns that one task updates at most, so that the last tasks of a step are short.
 const TASK_COLUMNS: usize = 32;
+
+/// Tasks for each member, at least, as long as a task has a micropanel of rows: who is done first has little to wait for.
+const SHARES: usize = 4;
 
 /// Eliminates all pivots of a large front in steps cut into tasks; every entry has the same
 /// operations whoever does them, so the result does not depend on the crew.
@@ -81,64 +94,172 @@ pub(crate) unsafe fn eliminate<T: Value>(
     meter: &Meter<'_>,
 ) -> Result<(), Stop> {
     let (npiv, nupd) = (front.panel.layout.cols, front.update.layout.rows);
-    let steps = Steps::new(front.view(), packed, Isa::detect());
-    let counted = AtomicU64::new(0);
-    for step in 0..steps.count() {
+    let elimination = Elimination {
+        steps: Steps::new(front.view(), packed, Isa::detect()),
+        crew,
+        meter,
+        counted: AtomicU64::new(0),
+    };
+    // SAFETY: no loop is running.
+    let first = || unsafe { elimination.steps.factor_diagonal(0) };
+    let mut diagonal = crew.once(Activity::Diagonal, first);
+    for step in 0..elimination.steps.count() {
+        diagonal.map_err(Stop::Pivot)?;
+        // SAFETY: the steps before are done, and this one's diagonal block.
+        diagonal = unsafe { elimination.step(step) };
         if meter.cancelled() {
             return Err(Stop::Cancelled);
         }
-        crew.once(Activity::Diagonal, || {
-            // SAFETY: the steps before are done, and no loop is running.
-            unsafe { steps.factor_diagonal(step) }
-        })
-        .map_err(Stop::Pivot)?;
-        let (count, width) = (steps.micropanels(step), steps.pivots(step).len());
-        let groups = count.div_ceil(TASK_ROWS);
-        let group = |g: usize| g * TASK_ROWS..count.min((g + 1) * TASK_ROWS);
-        crew.for_each(Activity::PanelSolve, groups, |g, _| {
-            // SAFETY: groups are disjoint, and the diagonal block is final.
-            unsafe { steps.solve(step, group(g)) };
-        });
-        // The groups with most columns first: no long task is left for the end.
-        let parts = |g: usize| group(g).end.div_ceil(TASK_COLUMNS);
-        let tasks = (0..groups).map(parts).sum();
-        crew.for_each(Activity::Update, tasks, |task, _| {
-            if meter.cancelled() {
-                return;
-            }
-            let (g, part) = locate(task, groups, parts);
-            let (rows, from) = (group(g), part * TASK_COLUMNS);
-            let columns = from..(from + TASK_COLUMNS).min(rows.end);
-            let entries = steps.rows_in(step, rows.clone()) * steps.rows_in(step, columns.clone());
-            // SAFETY: tasks are disjoint, and all rows of the step are solved.
-            unsafe { steps.update(step, rows, columns, UpdateMode::Accumulate) };
-            let flops = 2 * (entries * width) as u64;
-            counted.fetch_add(flops, Ordering::Relaxed);
-            meter.add(flops);
-        });
-    }
-    if meter.cancelled() {
-        return Err(Stop::Cancelled);
     }
     let flops = tamarack_plan::front_flops(npiv, nupd);
     meter.add(
         u64::try_from(flops)
             .unwrap_or(u64::MAX)
-            .saturating_sub(counted.into_inner()),
+            .saturating_sub(elimination.counted.into_inner()),
     );
     Ok(())
 }
 
-/// Group and part of the `index`-th task, groups from the last to the first.
-fn locate(mut index: usize, groups: usize, parts: impl Fn(usize) -> usize) -> (usize, usize) {
-    for g in (0..groups).rev() {
-        let here = parts(g);
-        if index < here {
-            return (g, index);
-        }
-        index -= here;
+/// A front whose pivots are being eliminated.
+struct Elimination<'a, T> {
+    steps: Steps<T>,
+    crew: Crew<'a>,
+    meter: &'a Meter<'a>,
+    /// Operations that the meter knows of.
+    counted: AtomicU64,
+}
+
+impl<T: Value> Elimination<'_, T> {
+    /// What is left of a step whose diagonal block is final, and the diagonal block of the next one: as soon as its entries are
+    /// there one member goes on with it, while the others update the rest (look-ahead).
+    ///
+    /// # Safety
+    /// No loop is running, and the steps before are done.
+    unsafe fn step(&self, step: usize) -> Result<(), PivotFailure> {
+        let count = self.steps.micropanels(step);
+        let rows = match self.crew {
+            Crew::Alone(_) => TASK_ROWS,
+            Crew::All(team, _) => (count / (SHARES * team.size())).clamp(1, TASK_ROWS),
+        };
+        let groups = Groups::new(0..count, rows);
+        self.crew
+            .for_each(Activity::PanelSolve, groups.len(), |g, _| {
+                // SAFETY: groups are disjoint, and the diagonal block is final.
+                unsafe { self.steps.solve(step, groups.rows(g)) };
+            });
+        let near = Groups::new(0..self.steps.micropanels_of_next(step), rows);
+        let far = Groups::new(near.range.end..count, rows);
+        // The tasks that the next diagonal block waits for, that block, and all others.
+        let before = near.tasks();
+        let after = before + usize::from(before > 0);
+        let waiting = AtomicUsize::new(before);
+        let outcome = Mutex::new(Ok(()));
+        let work = |task: usize, member: usize| {
+            if task >= after {
+                // SAFETY: tasks are disjoint, and all rows of the step are solved.
+                return unsafe { self.update(step, far.task(task - after)) };
+            }
+            if task < before {
+                let _done = Done(&waiting);
+                // SAFETY: as above.
+                return unsafe { self.update(step, near.task(task)) };
+            }
+            wait_for_none(&waiting);
+            // SAFETY: the next diagonal block is up to date, and nobody else touches it from now on.
+            let next = || unsafe { self.steps.factor_diagonal(step + 1) };
+            let next = self.crew.noting(Activity::Diagonal, member, next);
+            *outcome.lock().unwrap_or_else(PoisonError::into_inner) = next;
+        };
+        let tasks = after + far.tasks();
+        self.crew.for_each(Activity::Update, tasks, work);
+        outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
-    (0, 0)
+
+    /// Updates a task's rows and columns, micropanels both.
+    ///
+    /// # Safety
+    /// All rows of the step are solved, and nobody else touches these entries.
+    unsafe fn update(&self, step: usize, (rows, columns): (Range<usize>, Range<usize>)) {
+        if self.meter.cancelled() {
+            return;
+        }
+        let (steps, width) = (&self.steps, self.steps.pivots(step).len());
+        let entries = steps.rows_in(step, rows.clone()) * steps.rows_in(step, columns.clone());
+        // SAFETY: the caller's contract.
+        unsafe { steps.update(step, rows, columns, UpdateMode::Accumulate) };
+        let flops = 2 * (entries * width) as u64;
+        self.counted.fetch_add(flops, Ordering::Relaxed);
+        self.meter.add(flops);
+    }
+}
+
+/// One of the tasks that others wait for: it is done when this is dropped, if by a panic.
+struct Done<'a>(&'a AtomicUsize);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// Waits until all tasks that others have begun are done. They were handed out before: nobody waits for who has not come.
+fn wait_for_none(waiting: &AtomicUsize) {
+    let mut spins = 0;
+    while waiting.load(Ordering::Acquire) > 0 {
+        spins += 1;
+        match spins < SPINS {
+            true => std::hint::spin_loop(),
+            false => std::thread::yield_now(),
+        }
+    }
+}
+
+/// Micropanels of rows in groups, whose columns to the left are updated in parts.
+struct Groups {
+    range: Range<usize>,
+    /// Micropanels of a group.
+    rows: usize,
+}
+
+impl Groups {
+    fn new(range: Range<usize>, rows: usize) -> Self {
+        Self { range, rows }
+    }
+
+    /// Number of groups.
+    fn len(&self) -> usize {
+        self.range.len().div_ceil(self.rows)
+    }
+
+    /// Micropanels of group `g`.
+    fn rows(&self, g: usize) -> Range<usize> {
+        let start = self.range.start + g * self.rows;
+        start..self.range.end.min(start + self.rows)
+    }
+
+    /// Parts of the columns of group `g`: those of its last row and all before.
+    fn parts(&self, g: usize) -> usize {
+        self.rows(g).end.div_ceil(TASK_COLUMNS)
+    }
+
+    /// Number of tasks.
+    fn tasks(&self) -> usize {
+        (0..self.len()).map(|g| self.parts(g)).sum()
+    }
+
+    /// Rows and columns of a task. The groups with most columns come first: no long task is left for the end.
+    fn task(&self, mut index: usize) -> (Range<usize>, Range<usize>) {
+        for g in (0..self.len()).rev() {
+            let parts = self.parts(g);
+            if index < parts {
+                let (rows, from) = (self.rows(g), index * TASK_COLUMNS);
+                let to = rows.end.min(from + TASK_COLUMNS);
+                return (rows, from..to);
+            }
+            index -= parts;
+        }
+        (0..0, 0..0)
+    }
 }
 
 #[cfg(test)]
@@ -146,9 +267,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tasks_are_counted_through_from_the_last_group() {
-        let parts = |g: usize| [1, 2, 3][g];
-        let found: Vec<_> = (0..6).map(|i| locate(i, 3, parts)).collect();
-        assert_eq!(found, [(2, 0), (2, 1), (2, 2), (1, 0), (1, 1), (0, 0)]);
+    fn tasks_are_all_entries_below_the_diagonal_once() {
+        for (range, rows) in [(0..0, 3), (0..1, 8), (0..75, 8), (11..75, 2), (40..41, 1)] {
+            let groups = Groups::new(range.clone(), rows);
+            let mut seen = vec![0; 75 * 75];
+            for (rows, columns) in (0..groups.tasks()).map(|task| groups.task(task)) {
+                assert!(!rows.is_empty() && !columns.is_empty());
+                for row in rows {
+                    columns
+                        .clone()
+                        .for_each(|column| seen[75 * row + column] += 1);
+                }
+            }
+            for (row, column) in (0..75).flat_map(|row| (0..=row).map(move |c| (row, c))) {
+                let times = usize::from(range.contains(&row));
+                assert_eq!(seen[75 * row + column], times, "{range:?}: {row}, {column}");
+            }
+        }
     }
 }

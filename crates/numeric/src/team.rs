@@ -19,7 +19,7 @@ use std::time::Instant;
 use crate::profile::Profiler;
 
 /// Spins before a member goes to sleep: about 20 to 50 µs, the time between two loops of a front.
-const SPINS: u32 = 4000;
+pub(crate) const SPINS: u32 = 4000;
 
 /// Threads that work together on loops; the thread that starts a loop is one of them.
 #[derive(Debug)]

@@ -7,8 +7,6 @@
 //! 1989 merge by counts of zeros only). Any child may merge, not only the last: columns are renumbered
 //! afterwards. Parents are visited in postorder (`merging`). Leaves that were joined before (`leaves`) count as one child.
 
-use std::ops::Range;
-
 use crate::AmalgamationOptions;
 use crate::factor::NONE;
 use crate::leaves::Joined;
@@ -55,8 +53,7 @@ impl Merged {
         }
         let merging = Merging::new(forest, options);
         let own = slices(&mut nodes, parts.ranges.iter().cloned());
-        let tasks = own.into_iter().zip(&parts.ranges).collect();
-        map_all(tasks, |(nodes, range): (&mut [Growing], &Range<usize>)| {
+        map_all(own.zip(&parts.ranges), |(nodes, range)| {
             merging.run(nodes, range.start, range.clone());
         });
         merging.run(&mut nodes, 0, parts.top.iter().map(|&p| p as usize));
@@ -91,11 +88,10 @@ impl Merged {
                 p => out.into[p as usize],
             })
             .collect();
-        let into = slices(&mut out.into, parts.ranges.iter().cloned()).into_iter();
+        let into = slices(&mut out.into, parts.ranges.iter().cloned());
         let npiv = slices(&mut out.npiv, parts.ranges.iter().cloned());
         let tasks = into.zip(npiv).zip(parts.ranges.iter().zip(ends));
-        type Task<'a> = ((&'a mut [u32], &'a mut [u32]), (&'a Range<usize>, u32));
-        map_all(tasks.collect(), |((into, npiv), (range, end)): Task<'_>| {
+        map_all(tasks, |((into, npiv), (range, end))| {
             for s in range.clone().rev() {
                 let node = &nodes[s];
                 npiv[s - range.start] = node.npiv;

@@ -3,7 +3,6 @@
 //! Supernodes stand in the postorder that needs the smallest stack (`stack`), each with the nodes that amalgamation gave it: those
 //! of one fundamental supernode after the other, in the order that was given or in one of their own (`columns`). Linear, but for sorting.
 
-use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -213,21 +212,17 @@ fn remaining(merged: &Merged) -> (Vec<u32>, Vec<u32>) {
     let found = map_all(blocks.clone(), |supernodes| kept(supernodes, remains));
     let mut rank = zeroed(merged.into.len());
     let mut before = 0;
-    let places = slices(&mut rank, blocks.iter().cloned()).into_iter();
+    let places = slices(&mut rank, blocks.clone());
     let tasks = places.zip(blocks).zip(&found).map(|(block, kept)| {
         let base = before;
         before += kept.len() as u32;
         (block, base)
     });
-    type Task<'a> = ((&'a mut [u32], Range<usize>), u32);
-    map_all(
-        tasks.collect(),
-        |((rank, supernodes), mut next): Task<'_>| {
-            for (rank, s) in rank.iter_mut().zip(supernodes) {
-                *rank = next;
-                next += u32::from(remains(s));
-            }
-        },
-    );
+    map_all(tasks, |((rank, supernodes), mut next)| {
+        for (rank, s) in rank.iter_mut().zip(supernodes) {
+            *rank = next;
+            next += u32::from(remains(s));
+        }
+    });
     (concatenated(&found), rank)
 }

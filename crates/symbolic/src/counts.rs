@@ -56,9 +56,8 @@ pub(crate) fn column_counts(
     });
     let factor = slices(&mut counts.factor, parts.ranges.iter().cloned());
     let below = slices(&mut counts.below, parts.ranges.iter().cloned());
-    let tasks = factor.into_iter().zip(below).enumerate().collect();
-    type Task<'a> = (usize, (&'a mut [u32], &'a mut [u32]));
-    let outer = map_all(tasks, |(part, (factor, below)): Task<'_>| {
+    let tasks = factor.zip(below).enumerate();
+    let outer = map_all(tasks, |(part, (factor, below))| {
         let range = parts.ranges[part].clone();
         count_part(tree, lower, range, || crossing.of(part), factor, below)
     });

@@ -161,22 +161,15 @@ fn in_pieces(lower: &LowerRows, ranges: &[Range<usize>]) -> Option<Forest> {
     let mut forest = Forest::leaves(lower.len());
     let mut ancestor = filled(lower.len(), NONE);
     let all = || ranges.iter().cloned();
-    let parents = slices(&mut forest.parent, all()).into_iter();
+    let parents = slices(&mut forest.parent, all());
     let parents = parents.zip(slices(&mut forest.size, all()));
     let tasks = parents.zip(slices(&mut ancestor, all())).zip(ranges);
-    type Grow<'a> = (
-        ((&'a mut [u32], &'a mut [u32]), &'a mut [u32]),
-        &'a Range<usize>,
-    );
-    let grown = map_all(tasks.collect(), |task: Grow<'_>| {
-        let (((parent, size), ancestor), range) = task;
+    let grown = map_all(tasks, |(((parent, size), ancestor), range)| {
         grow_piece(lower, ranges, range, (parent, size, ancestor))
     });
     let (mut open, crossing): (Vec<Open>, Vec<Vec<Vec<Entry>>>) = grown.into_iter().unzip();
-    let tasks = slices(&mut ancestor, all()).into_iter().zip(&mut open);
-    type Find<'a> = (usize, (&'a mut [u32], &'a mut Open));
-    let roots = map_all(tasks.enumerate().collect(), |task: Find<'_>| {
-        let (at, (ancestor, open)) = task;
+    let tasks = slices(&mut ancestor, all()).zip(&mut open);
+    let roots = map_all(tasks.enumerate(), |(at, (ancestor, open))| {
         let first = ranges[at].start as u32;
         let found = crossing.iter().map(|entries| match entries.get(at) {
             Some(entries) => roots_of(entries, first, ancestor, open),

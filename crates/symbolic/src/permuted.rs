@@ -54,12 +54,10 @@ impl LowerRows {
         let mut row_ptr = zeroed(nodes.len() + 1);
         row_ptr[nodes.len()] = entries.len() as u64;
         let ranges = || ptr.windows(2).map(|w| w[0] as usize..w[1] as usize);
-        let starts = slices(&mut row_ptr, blocks.iter().cloned());
+        let starts = slices(&mut row_ptr, blocks.clone());
         let places = slices(&mut entries, ranges());
-        let tasks = starts.into_iter().zip(places).zip(ranges().zip(blocks));
-        type Task<'a> = ((&'a mut [u64], &'a mut [u64]), (Range<usize>, Range<usize>));
-        map_all(tasks.collect(), |task: Task<'_>| {
-            let ((starts, entries), (range, rows)) = task;
+        let tasks = starts.zip(places).zip(ranges().zip(blocks));
+        map_all(tasks, |((starts, entries), (range, rows))| {
             let row_of = &row_of[range.clone()];
             sort_block(
                 row_of,
@@ -152,8 +150,7 @@ fn sorted_by_blocks(
     let mut entries = zeroed(sum as usize);
     let mut row_of = zeroed(if shift == 0 { 0 } else { sum as usize });
     let (to_entries, to_rows) = (shared_u64(&mut entries), shared_u32(&mut row_of));
-    let tasks = parts.into_iter().zip(next).collect();
-    map_all(tasks, |(columns, mut next): (Range<usize>, Vec<u64>)| {
+    map_all(parts.zip(next), |(columns, mut next)| {
         edges.for_each(columns, |row, column, src| {
             let slot = &mut next[(row >> shift) as usize];
             let entry = u64::from(column) << 32 | u64::from(src as u32);

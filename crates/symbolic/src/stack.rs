@@ -8,7 +8,6 @@
 //! Linear, but for sorting the children of each node; disjoint subtrees at the same time, then the top.
 
 use std::cmp::Reverse;
-use std::ops::Range;
 
 use crate::factor::NONE;
 use crate::parts::Parts;
@@ -41,9 +40,8 @@ pub(crate) fn stack_minimizing_postorder(
 ) -> Vec<u32> {
     let parts = Parts::new(parent, size, |s| WORK * u64::from(size[s]));
     let mut subtrees = zeros(parent.len(), 0);
-    let tasks = slices(&mut subtrees, parts.ranges.iter().cloned()).into_iter();
-    let tasks = tasks.zip(&parts.ranges).collect();
-    map_all(tasks, |(own, range): (&mut [Subtree], &Range<usize>)| {
+    let tasks = slices(&mut subtrees, parts.ranges.iter().cloned()).zip(&parts.ranges);
+    map_all(tasks, |(own, range)| {
         sort_children(own, range.start, range.clone(), nupd, size, &user);
     });
     let top = || parts.top.iter().map(|&s| s as usize);
@@ -62,10 +60,9 @@ pub(crate) fn stack_minimizing_postorder(
             p => subtrees[p as usize].start,
         })
         .collect();
-    let tasks = slices(&mut subtrees, parts.ranges.iter().cloned()).into_iter();
+    let tasks = slices(&mut subtrees, parts.ranges.iter().cloned());
     let tasks = tasks.zip(parts.ranges.iter().zip(above));
-    type Task<'a> = (&'a mut [Subtree], (&'a Range<usize>, u32));
-    map_all(tasks.collect(), |(own, (range, above)): Task<'_>| {
+    map_all(tasks, |(own, (range, above))| {
         for s in range.clone().rev() {
             own[s - range.start].start += match parent[s] {
                 NONE => root_start(s),

@@ -132,8 +132,7 @@ impl Structure {
             input.edges_of(column).map(move |at| (owner(at), at))
         });
         let sweeps = out.split(assembly, &parts.ranges, &mut fronts);
-        let tasks = sweeps.into_iter().enumerate().collect();
-        let outer = map_all(tasks, |(part, sweep): (usize, Sweep<'_>)| {
+        let outer = map_all(sweeps.into_iter().enumerate(), |(part, sweep)| {
             sweep.part(input, crossing.of(part))
         });
         if columns.is_empty() {
@@ -174,9 +173,9 @@ impl Structure {
             high,
             ..
         } = &mut self.entries;
-        let mut fronts = slices(fronts, ranges.iter().cloned()).into_iter();
-        let mut out_rows = slices(&mut self.rows, rows()).into_iter();
-        let mut relative = slices(&mut self.relative, rows()).into_iter();
+        let mut fronts = slices(fronts, ranges.iter().cloned());
+        let mut out_rows = slices(&mut self.rows, rows());
+        let mut relative = slices(&mut self.relative, rows());
         let mut single = slices_if_any(single, entries());
         let mut shaped = slices_if_any(shaped, entries());
         let mut high = slices_if_any(high, entries());
@@ -201,9 +200,9 @@ impl Structure {
 fn slices_if_any<T>(
     data: &mut [T],
     ranges: impl Iterator<Item = Range<usize>>,
-) -> std::vec::IntoIter<&mut [T]> {
+) -> impl Iterator<Item = &mut [T]> {
     let none = data.is_empty();
-    slices(data, ranges.filter(|_| !none)).into_iter()
+    slices(data, ranges.filter(move |_| !none))
 }
 
 impl<W: Weights> Input<'_, W> {

@@ -4,8 +4,6 @@
 //! rows below both, which the counts tell: the rows of a child are among those of its parent. The
 //! partition depends on the tree alone, not on which postorder is taken. Linear in `n`.
 
-use std::ops::Range;
-
 use crate::factor::NONE;
 use crate::postorder::Postordered;
 use crate::threads::{CHUNK, chunks, kept, map_all, slices};
@@ -45,40 +43,30 @@ impl SuperForest {
         // A parent begins a supernode, unless its only child is in the same one.
         let mut begun = zeroed::<u32>(tree.len());
         let mut before = 0;
-        let tasks = slices(&mut begun, blocks.iter().cloned()).into_iter();
-        let tasks = tasks.zip(blocks).zip(firsts).map(|(block, firsts)| {
+        let tasks = slices(&mut begun, blocks.clone()).zip(blocks).zip(firsts);
+        let tasks = tasks.map(|(block, firsts)| {
             let base = before;
             before += firsts.len() as u32;
             (block, firsts, base)
         });
-        type Task<'a> = ((&'a mut [u32], Range<usize>), Vec<u32>, u32);
-        map_all(
-            tasks.collect(),
-            |((begun, nodes), firsts, base): Task<'_>| {
-                for (first, s) in firsts.into_iter().zip(base..) {
-                    begun[first as usize - nodes.start] = s;
-                }
-            },
-        );
+        map_all(tasks, |((begun, nodes), firsts, base)| {
+            for (first, s) in firsts.into_iter().zip(base..) {
+                begun[first as usize - nodes.start] = s;
+            }
+        });
         Self::with_sizes(tree, count, ptr, &begun)
     }
 
     /// With parents and sizes; `begun` has the supernode that each first node begins.
     fn with_sizes(tree: &Postordered, count: &[u32], ptr: Vec<u32>, begun: &[u32]) -> Self {
         let supernodes = ptr.len() - 1;
-        let mut lists = [(); 4].map(|()| zeroed::<u32>(supernodes));
-        let blocks = || chunks(supernodes, CHUNK).into_iter();
-        let mut outs = lists
-            .each_mut()
-            .map(|list| slices(list, blocks()).into_iter());
-        let tasks = blocks().map(|block| {
-            (
-                block,
-                outs.each_mut().map(|out| out.next().unwrap_or_default()),
-            )
-        });
-        let tasks: Vec<(Range<usize>, [&mut [u32]; 4])> = tasks.collect();
-        map_all(tasks, |(block, [parent, npiv, nupd, size])| {
+        let [mut parent, mut npiv, mut nupd, mut size] =
+            [(); 4].map(|()| zeroed::<u32>(supernodes));
+        let blocks = chunks(supernodes, CHUNK);
+        let upwards = slices(&mut parent, blocks.clone()).zip(slices(&mut size, blocks.clone()));
+        let orders = slices(&mut npiv, blocks.clone()).zip(slices(&mut nupd, blocks.clone()));
+        map_all(blocks.zip(upwards.zip(orders)), |(block, lists)| {
+            let ((parent, size), (npiv, nupd)) = lists;
             let bounds = ptr[block.start..=block.end].windows(2);
             let outs = parent.iter_mut().zip(npiv).zip(nupd.iter_mut().zip(size));
             for ((s, bounds), ((parent, npiv), (nupd, size))) in block.zip(bounds).zip(outs) {
@@ -93,7 +81,6 @@ impl SuperForest {
                 *size = s as u32 + 1 - begun[last + 1 - tree.size[last] as usize];
             }
         });
-        let [parent, npiv, nupd, size] = lists;
         Self {
             ptr,
             parent,

@@ -1,6 +1,6 @@
 //! Work on the threads of the pool that the caller is in.
 
-use std::iter::Sum;
+use std::iter::{Map, Sum};
 use std::ops::{Add, Range};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -12,13 +12,16 @@ use tamarack_sparse::memory::{with_room, zeroed};
 pub(crate) const CHUNK: usize = if cfg!(test) { 8 } else { 1 << 12 };
 
 /// `work` of every item, in their order. One item is done where it is: small analyses start no threads.
-pub(crate) fn map_all<T: Send, R: Send>(
-    items: Vec<T>,
-    work: impl Fn(T) -> R + Send + Sync,
-) -> Vec<R> {
+pub(crate) fn map_all<I, R>(items: I, work: impl Fn(I::Item) -> R + Send + Sync) -> Vec<R>
+where
+    I: IntoIterator<Item: Send, IntoIter: ExactSizeIterator>,
+    R: Send,
+{
+    let items = items.into_iter();
     if items.len() < 2 || rayon::current_num_threads() < 2 {
-        return items.into_iter().map(work).collect();
+        return items.map(work).collect();
     }
+    let items: Vec<I::Item> = items.collect();
     items.into_par_iter().with_max_len(1).map(work).collect()
 }
 
@@ -35,27 +38,25 @@ pub(crate) fn both<A: Send, B: Send>(
 }
 
 /// `0..len` in ranges of `chunk`.
-pub(crate) fn chunks(len: usize, chunk: usize) -> Vec<Range<usize>> {
-    (0..len.div_ceil(chunk))
-        .map(|k| k * chunk..len.min((k + 1) * chunk))
-        .collect()
+pub(crate) fn chunks(
+    len: usize,
+    chunk: usize,
+) -> impl ExactSizeIterator<Item = Range<usize>> + Clone {
+    (0..len.div_ceil(chunk)).map(move |k| k * chunk..len.min((k + 1) * chunk))
 }
 
 /// The parts of `data` in increasing, disjoint ranges.
-pub(crate) fn slices<T>(
-    mut data: &mut [T],
-    ranges: impl Iterator<Item = Range<usize>>,
-) -> Vec<&mut [T]> {
+pub(crate) fn slices<'a, T, I: Iterator<Item = Range<usize>>>(
+    mut data: &'a mut [T],
+    ranges: I,
+) -> Map<I, impl FnMut(Range<usize>) -> &'a mut [T]> {
     let mut begin = 0;
-    let mut out = Vec::new();
-    for range in ranges {
-        let (_, rest) = data.split_at_mut(range.start - begin);
+    ranges.map(move |range| {
+        let (_, rest) = std::mem::take(&mut data).split_at_mut(range.start - begin);
         let (part, rest) = rest.split_at_mut(range.len());
-        out.push(part);
-        begin = range.end;
-        data = rest;
-    }
-    out
+        (begin, data) = (range.end, rest);
+        part
+    })
 }
 
 /// `what` of each of `0..len`.
@@ -64,16 +65,13 @@ pub(crate) fn gathered(len: usize, what: impl Fn(usize) -> u32 + Sync) -> Vec<u3
         return (0..len).map(what).collect();
     }
     let mut out = zeroed(len);
-    let blocks = || chunks(len, CHUNK).into_iter();
-    let tasks = slices(&mut out, blocks()).into_iter().zip(blocks());
-    map_all(
-        tasks.collect(),
-        |(out, block): (&mut [u32], Range<usize>)| {
-            for (out, k) in out.iter_mut().zip(block) {
-                *out = what(k);
-            }
-        },
-    );
+    let blocks = chunks(len, CHUNK);
+    let tasks = slices(&mut out, blocks.clone()).zip(blocks);
+    map_all(tasks, |(out, block)| {
+        for (out, k) in out.iter_mut().zip(block) {
+            *out = what(k);
+        }
+    });
     out
 }
 
@@ -104,7 +102,7 @@ where
     };
     let blocks = chunks(numbers.len(), block);
     let last = blocks.len().saturating_sub(1);
-    let totals = map_all(blocks[..last].to_vec(), |block| {
+    let totals = map_all(blocks.clone().take(last), |block| {
         numbers[block].iter().copied().sum::<T>()
     });
     let mut before = T::default();
@@ -112,8 +110,8 @@ where
         before = before + total;
         before
     }));
-    let tasks = slices(numbers, blocks.into_iter()).into_iter().zip(starts);
-    map_all(tasks.collect(), |(block, mut sum): (&mut [T], T)| {
+    let starts: Vec<T> = starts.collect();
+    map_all(slices(numbers, blocks).zip(starts), |(block, mut sum)| {
         for number in block {
             sum = sum + std::mem::replace(number, sum);
         }
