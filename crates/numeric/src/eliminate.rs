@@ -17,31 +17,46 @@ use crate::value::Value;
 pub(crate) enum Crew<'a> {
     /// The member that walks the subtree.
     Alone(usize),
-    /// Whoever is free, for this front.
-    All(&'a Team, FrontId),
+    /// Whoever is free of the first so many, for this front.
+    All(&'a Team, usize, FrontId),
 }
 
-impl Crew<'_> {
+/// Operations of a front that a member is worth: 20 to 40 µs of them, in several loops.
+const FLOPS_PER_MEMBER: u128 = 2_000_000;
+
+impl<'a> Crew<'a> {
+    /// As many of a team as a front is worth.
+    pub fn of(team: &'a Team, front: FrontId, (npiv, nupd): (usize, usize)) -> Self {
+        let worth = tamarack_plan::front_flops(npiv, nupd) / FLOPS_PER_MEMBER;
+        match team.size().min(worth.try_into().unwrap_or(usize::MAX)) {
+            // Its part of the packed memory is where the whole of it begins.
+            0 | 1 => Self::Alone(0),
+            members => Self::All(team, members, front),
+        }
+    }
+
     /// Calls `body(i, member)` for every `i` in `0..count`, in any order; all members' shares are
     /// booked as `what`.
     pub fn for_each(&self, what: Activity, count: usize, body: impl Fn(usize, usize) + Sync) {
         match self {
             Self::Alone(member) => (0..count).for_each(|i| body(i, *member)),
-            Self::All(team, front) => team.for_each_as(Span::of(what, *front), count, body),
+            Self::All(team, members, front) => {
+                team.for_each_by_as(*members, Span::of(what, *front), count, body);
+            }
         }
     }
 
     /// Times of the parts of a share in a loop, where they are booked.
     pub fn laps(&self) -> Laps {
         match self {
-            Self::All(team, _) if team.profiler().is_some() => Laps::begin(),
+            Self::All(team, ..) if team.profiler().is_some() => Laps::begin(),
             _ => Laps::off(),
         }
     }
 
     /// Books the parts of a share in a loop.
     pub fn book(&self, member: usize, laps: &Laps) {
-        if let Self::All(team, front) = self
+        if let Self::All(team, _, front) = self
             && let Some(profiler) = team.profiler()
         {
             profiler.add(member, *front, laps);
@@ -52,7 +67,7 @@ impl Crew<'_> {
     fn noting<R>(&self, what: Activity, member: usize, work: impl FnOnce() -> R) -> R {
         match self {
             Self::Alone(_) => work(),
-            Self::All(team, front) => team.noting(member, Span::of(what, *front), 0, work),
+            Self::All(team, _, front) => team.noting(member, Span::of(what, *front), 0, work),
         }
     }
 
@@ -60,7 +75,7 @@ impl Crew<'_> {
     fn once<R>(&self, what: Activity, work: impl FnOnce() -> R) -> R {
         match self {
             Self::Alone(_) => work(),
-            Self::All(team, front) => team.once_as(Span::of(what, *front), work),
+            Self::All(team, _, front) => team.once_as(Span::of(what, *front), work),
         }
     }
 }
@@ -139,7 +154,7 @@ impl<T: Value> Elimination<'_, T> {
         let count = self.steps.micropanels(step);
         let rows = match self.crew {
             Crew::Alone(_) => TASK_ROWS,
-            Crew::All(team, _) => (count / (SHARES * team.size())).clamp(1, TASK_ROWS),
+            Crew::All(_, members, _) => (count / (SHARES * members)).clamp(1, TASK_ROWS),
         };
         let groups = Groups::new(0..count, rows);
         self.crew

@@ -179,9 +179,10 @@ impl<T: Value> Execution<'_, T> {
         let top = || {
             for &s in plan.top() {
                 let mut book = team.profiler().map(|p| Book::top(p, s));
+                let id = self.front_id(s as usize);
                 let crew = match short {
-                    true => Crew::Alone(0), // whose part of the packed memory is where the whole of it begins
-                    false => Crew::All(team, self.front_id(s as usize)),
+                    true => Crew::Alone(0),
+                    false => Crew::of(team, id, self.size(s as usize)),
                 };
                 // SAFETY: all children are done; the front is in the hands of the team.
                 unsafe { self.process(s as usize, 0, crew, &failure, book.as_mut()) };
@@ -201,7 +202,13 @@ impl<T: Value> Execution<'_, T> {
     }
 
     fn front_id(&self, s: usize) -> FrontId {
-        FrontId::new(s, self.symbolic.npiv(s), self.symbolic.nupd(s))
+        let (npiv, nupd) = self.size(s);
+        FrontId::new(s, npiv, nupd)
+    }
+
+    /// Pivots of a front, and rows below.
+    fn size(&self, s: usize) -> (usize, usize) {
+        (self.symbolic.npiv(s), self.symbolic.nupd(s))
     }
 
     /// Assembles and eliminates one front, unless the work has been stopped.

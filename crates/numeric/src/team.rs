@@ -9,17 +9,18 @@
 //! have shares it with them ([`Team::shared`]): the threads of a process do not grow with its factors.
 //! A process that was forked has no threads but the one that forked: nobody comes to its loops, and nobody is joined in the end.
 
+mod gate;
+
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crate::profile::Profiler;
-
-/// Spins before a member goes to sleep: about 20 to 50 µs, the time between two loops of a front.
-pub(crate) const SPINS: u32 = 4000;
+use gate::Gate;
+pub(crate) use gate::SPINS;
 
 /// Threads that work together on loops; the thread that starts a loop is one of them.
 #[derive(Debug)]
@@ -43,32 +44,11 @@ static SHARED: Mutex<Vec<Weak<Team>>> = Mutex::new(Vec::new());
 
 #[derive(Debug, Default)]
 struct Shared {
-    state: Mutex<State>,
-    /// Signals helpers: a job was posted, or the team ends.
-    posted: Condvar,
-    /// Signals the caller: the last helper has left the job.
-    left: Condvar,
-    /// Number of jobs posted so far; read without the lock while spinning.
-    epoch: AtomicU64,
-    /// Helpers inside the job; written under the lock, read without it while spinning.
-    active: AtomicUsize,
+    gate: Gate,
     panicked: AtomicBool,
     /// What the first helper that panicked said.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
-
-#[derive(Debug, Default)]
-struct State {
-    job: Option<Job>,
-    epoch: u64,
-    stop: bool,
-}
-
-/// A borrowed closure whose lifetime the poster guards: see [`Team::run`].
-#[derive(Clone, Copy, Debug)]
-struct Job(*const (dyn Fn(usize) + Sync));
-// SAFETY: the closure is `Sync`, and `Team::run` keeps it alive until no helper holds it.
-unsafe impl Send for Job {}
 
 impl Team {
     /// A team of `threads` members, the caller included; 0 counts as 1.
@@ -130,15 +110,25 @@ impl Team {
     /// # Panics
     /// If `work` panics on any member: with the caller's own panic, else the first one of the others.
     pub fn run(&self, work: &(dyn Fn(usize) + Sync)) {
-        let helpers = (self.size > 1).then(|| self.helpers.try_lock().ok());
+        self.run_by(self.size, work);
+    }
+
+    /// The same with members below `members` only: to call those who find nothing to do costs time.
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    pub fn run_by(&self, members: usize, work: &(dyn Fn(usize) + Sync)) {
+        let is_shared = self.size > 1 && members > 1;
+        let helpers = is_shared.then(|| self.helpers.try_lock().ok());
         let Some(mut helpers) = helpers.flatten() else {
             return work(0);
         };
         helpers.get_or_insert_with(|| self.start());
-        self.shared.post(work);
+        // SAFETY: helpers are locked, so nobody else posts, and the job is withdrawn below, whatever the caller's share came to.
+        unsafe { self.shared.gate.post(work, members) };
         let own = catch_unwind(AssertUnwindSafe(|| work(0)));
         let waiting = self.profiler().map(|profiler| (profiler, Instant::now()));
-        self.shared.withdraw();
+        self.shared.gate.withdraw();
         if let Some((profiler, since)) = waiting {
             profiler.waited(since);
         }
@@ -168,11 +158,17 @@ impl Team {
     /// Calls `body(i, member)` once for every `i` in `0..count`, in any order, `i` handed out in
     /// increasing order.
     pub fn for_each(&self, count: usize, body: impl Fn(usize, usize) + Sync) {
-        if count <= 1 || self.size == 1 {
+        self.for_each_by(self.size, count, body);
+    }
+
+    /// The same with members below `members` only.
+    pub fn for_each_by(&self, members: usize, count: usize, body: impl Fn(usize, usize) + Sync) {
+        let members = members.min(count).min(self.size);
+        if members <= 1 {
             return (0..count).for_each(|i| body(i, 0));
         }
         let next = AtomicUsize::new(0);
-        self.run(&|member| {
+        self.run_by(members, &|member| {
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 if i >= count {
@@ -198,9 +194,7 @@ impl Drop for Team {
             // Nobody is there to be joined, and a lock may be held by one who is not.
             return std::mem::forget(helpers);
         }
-        self.shared.lock().stop = true;
-        self.shared.epoch.fetch_add(1, Ordering::Release);
-        self.shared.posted.notify_all();
+        self.shared.gate.end();
         for helper in helpers.threads {
             // A helper catches the panics of its jobs, so it has none of its own to report.
             let _ = helper.join();
@@ -221,87 +215,19 @@ impl Shared {
         let mut panic = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
         panic.take()
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // No code that can panic runs under this lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn post(&self, work: &(dyn Fn(usize) + Sync)) {
-        // SAFETY: only the lifetime changes; `withdraw` returns before `work` can end.
-        let job: *const (dyn Fn(usize) + Sync) = unsafe {
-            std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const (dyn Fn(usize) + Sync)>(
-                work,
-            )
-        };
-        let mut state = self.lock();
-        state.job = Some(Job(job));
-        state.epoch += 1;
-        self.epoch.store(state.epoch, Ordering::Release);
-        drop(state);
-        self.posted.notify_all();
-    }
-
-    /// Takes the job back and waits for the helpers that are in it.
-    fn withdraw(&self) {
-        self.lock().job = None;
-        // Nobody can join any more, so `active` only falls.
-        if spin_until(|| self.active.load(Ordering::Acquire) == 0) {
-            return;
-        }
-        let mut state = self.lock();
-        while self.active.load(Ordering::Acquire) > 0 {
-            state = self
-                .left
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-fn spin_until(done: impl Fn() -> bool) -> bool {
-    for _ in 0..SPINS {
-        if done() {
-            return true;
-        }
-        std::hint::spin_loop();
-    }
-    false
 }
 
 /// Life of a helper: wait for a job that was not seen before, join it, leave it.
 fn help(shared: &Shared, member: usize) {
     let mut seen = 0;
-    loop {
-        spin_until(|| shared.epoch.load(Ordering::Acquire) != seen);
-        let mut state = shared.lock();
-        while !state.stop && (state.job.is_none() || state.epoch == seen) {
-            seen = state.epoch; // a job that was withdrawn before we came
-            state = shared
-                .posted
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        let Some(job) = state.job.filter(|_| !state.stop) else {
-            return;
-        };
-        seen = state.epoch;
-        shared.active.fetch_add(1, Ordering::Relaxed);
-        drop(state);
-        // SAFETY: `active` was raised under the lock while the job was posted, and `withdraw`
-        // keeps the poster, hence the closure, until `active` is back to zero.
-        let work = unsafe { &*job.0 };
+    while let Some(work) = shared.gate.join(member, &mut seen) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(member))) {
             let mut first = shared.panic.lock().unwrap_or_else(PoisonError::into_inner);
             first.get_or_insert(panic);
             drop(first);
             shared.panicked.store(true, Ordering::Relaxed);
         }
-        let state = shared.lock();
-        if shared.active.fetch_sub(1, Ordering::Release) == 1 {
-            shared.left.notify_all();
-        }
-        drop(state);
+        shared.gate.leave();
     }
 }
 
@@ -394,7 +320,7 @@ mod tests {
         assert!(team.is_of_another_process());
         let left = team.shared.clone();
         drop(team);
-        assert!(!left.lock().stop, "whoever is told to stop is joined");
+        assert!(!left.gate.has_ended(), "whoever is told to end is joined");
     }
 
     #[test]
@@ -406,6 +332,39 @@ mod tests {
         team.for_each(2, |_, _| {});
         assert!(started());
         assert_eq!(team.size(), 3);
+    }
+
+    #[test]
+    fn helpers_that_sleep_come_again_and_only_those_who_are_wanted() {
+        let team = Team::new(4);
+        for pause in [0, 0, 3, 0, 20, 20, 0] {
+            // Longer than they spin.
+            std::thread::sleep(std::time::Duration::from_millis(pause));
+            let came = AtomicUsize::new(0);
+            team.run_by(3, &|member| {
+                assert!(member < 3);
+                came.fetch_or(1 << member, Ordering::Relaxed);
+                while came.load(Ordering::Relaxed) != 0b111 {
+                    std::thread::yield_now();
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn many_short_loops_are_done_by_whoever_comes() {
+        let team = Team::new(6);
+        let mut sum = 0;
+        for round in 0..20_000 {
+            let count = 2 + round % 9;
+            let done = AtomicUsize::new(0);
+            team.for_each(count, |i, _| {
+                done.fetch_add(i + 1, Ordering::Relaxed);
+            });
+            assert_eq!(done.into_inner(), count * (count + 1) / 2);
+            sum += count;
+        }
+        assert!(sum > 0);
     }
 
     #[test]

@@ -88,8 +88,9 @@ impl<T: Value> Sweep<'_, T> {
     ) {
         let (turns, steps) = (Turns::default(), panel.layout().blocks());
         let share = Span::new(Activity::Share);
+        let members = (0..steps).map(&parts).sum(); // there is work ahead in later steps
         self.team()
-            .run_as(share, &|_| turns.take(steps, &parts, &work));
+            .run_as(share, members, &|_| turns.take(steps, &parts, &work));
     }
 
     /// Whether a front is done by one member, which reads its panel from end to end.

@@ -229,16 +229,28 @@ impl Team {
 
     /// [`for_each`](Self::for_each) with each member's share booked.
     pub fn for_each_as(&self, span: Span, count: usize, body: impl Fn(usize, usize) + Sync) {
+        self.for_each_by_as(self.size(), span, count, body);
+    }
+
+    /// [`for_each_by`](Self::for_each_by) with each member's share booked.
+    pub fn for_each_by_as(
+        &self,
+        members: usize,
+        span: Span,
+        count: usize,
+        body: impl Fn(usize, usize) + Sync,
+    ) {
         let Some(profiler) = self.profiler() else {
-            return self.for_each(count, body);
+            return self.for_each_by(members, count, body);
         };
-        if count <= 1 || self.size() == 1 {
+        let members = members.min(count).min(self.size());
+        if members <= 1 {
             let began = Instant::now();
             (0..count).for_each(|i| body(i, 0));
             return profiler.took(0, span, began);
         }
         let next = AtomicUsize::new(0);
-        self.run_as(span, &|member| {
+        self.run_as(span, members, &|member| {
             let mut came = false;
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
@@ -251,9 +263,9 @@ impl Team {
         });
     }
 
-    /// [`run`](Self::run) with the share of each member booked that says it had one.
-    pub fn run_as(&self, span: Span, work: &(dyn Fn(usize) -> bool + Sync)) {
-        self.run(&|member| {
+    /// [`run_by`](Self::run_by) with the share of each member booked that says it had one.
+    pub fn run_as(&self, span: Span, members: usize, work: &(dyn Fn(usize) -> bool + Sync)) {
+        self.run_by(members, &|member| {
             let began = self.profiler().map(|profiler| (profiler, Instant::now()));
             if work(member)
                 && let Some((profiler, began)) = began
