@@ -2,7 +2,8 @@
 //!
 //! Geist and Ng 1989: begin with the roots; while the subtrees, taken largest first by whoever is
 //! free, do not balance, replace the largest by its children. What is above the cut, the top, is
-//! walked in postorder by all threads together. One thread gets the whole tree and no top. Large
+//! walked in postorder by all threads together, which they do not do as well as subtrees of their own: of the cuts on the way that one
+//! is taken which is predicted to take least. One thread gets the whole tree and no top. Large
 //! subtrees under large fronts are replaced even if they balance: all threads find work in such a
 //! front, and the update matrices that several subtrees keep side by side are the smaller, the
 //! further down the tree is cut. Cost: O((roots + top) log) after the subtree sums.
@@ -24,6 +25,12 @@ const LARGE_FRONT: usize = 1024;
 /// A subtree with a large front at its root is cut unless it is at most one of so many for each
 /// thread. With 2 threads: from 4 on the memory is that of one thread, on `el3d_30` and `p3d7_80`.
 const TASKS_PER_THREAD: f64 = 8.0;
+
+/// Predicted seconds of a front that a thread above the cut is worth.
+const SECS_PER_MEMBER: f64 = 5e-5;
+
+/// What each further thread does of a front, in what one does: they wait for each other, and for what only one can do.
+const HELP: f64 = 0.7;
 
 /// A subtree by its predicted seconds; ties go to the smaller root.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,17 +66,26 @@ pub(crate) fn cut(
         secs: subtree_secs[root as usize],
         root,
     };
-    let roots = (0..count).filter(|&s| symbolic.parent(s as usize).is_none());
+    let roots = || (0..count).filter(|&s| symbolic.parent(s as usize).is_none());
     if threads == 1 {
-        return (roots.collect(), Vec::new());
+        return (roots().collect(), Vec::new());
     }
-    let mut heap: BinaryHeap<Candidate> = roots.map(candidate).collect();
-    let mut top = Vec::new();
-    let mut top_secs = 0.0;
+    let mut heap: BinaryHeap<Candidate> = roots().map(candidate).collect();
+    let replace = |heap: &mut BinaryHeap<Candidate>| {
+        let largest = heap.pop();
+        let children = largest.map(|largest| symbolic.children(largest.root as usize));
+        heap.extend(children.into_iter().flatten().map(|&c| candidate(c)));
+        largest
+    };
+    let (mut top_secs, mut above_secs) = (0.0, 0.0);
     let total: f64 = heap.iter().map(|c| c.secs).sum();
+    // Supernodes replaced so far, those that have to be, and where that takes least.
+    let (mut replaced, mut needed, mut best) = (0, 0, Best::default());
     while let Some(&largest) = heap.peek() {
         let share = (total - top_secs) / threads as f64;
         let limit = share * (1.0 + IMBALANCE);
+        // No schedule ends sooner, and one that takes the largest first ends not much later.
+        best.meet(above_secs + share.max(largest.secs), replaced);
         // Graham 1969: list scheduling ends by share + (1 - 1/threads)·largest. The schedule itself
         // is computed only while there are few tasks, when that bound is far from sharp.
         let bounded = share + (1.0 - 1.0 / threads as f64) * largest.secs <= limit;
@@ -82,16 +98,19 @@ pub(crate) fn cut(
         if (balanced && !large) || largest.secs < total * SMALLEST {
             break;
         }
-        heap.pop();
-        top.push(largest.root);
-        top_secs += front_secs[largest.root as usize];
-        heap.extend(
-            symbolic
-                .children(largest.root as usize)
-                .iter()
-                .map(|&c| candidate(c)),
-        );
+        replace(&mut heap);
+        replaced += 1;
+        if large {
+            needed = replaced;
+        }
+        let secs = front_secs[root];
+        top_secs += secs;
+        above_secs += secs_together(secs, threads);
     }
+    let replaced = best.replaced.max(needed);
+    let mut heap: BinaryHeap<Candidate> = roots().map(candidate).collect();
+    let top = (0..replaced).filter_map(|_| replace(&mut heap));
+    let mut top: Vec<u32> = top.map(|largest| largest.root).collect();
     top.sort_unstable();
     let roots = heap
         .into_sorted_vec()
@@ -100,6 +119,28 @@ pub(crate) fn cut(
         .map(|c| c.root)
         .collect();
     (roots, top)
+}
+
+/// Where a cut takes least.
+#[derive(Default)]
+struct Best {
+    secs: f64,
+    replaced: usize,
+}
+
+impl Best {
+    /// Looks at the cut after `replaced` roots, which takes so many seconds.
+    fn meet(&mut self, secs: f64, replaced: usize) {
+        if replaced == 0 || secs < self.secs {
+            *self = Self { secs, replaced };
+        }
+    }
+}
+
+/// Predicted seconds of a front by all threads, of those that it takes one.
+fn secs_together(secs: f64, threads: usize) -> f64 {
+    let members = (secs / SECS_PER_MEMBER).clamp(1.0, threads as f64);
+    secs / (1.0 + HELP * (members - 1.0))
 }
 
 /// Seconds until the last thread is done when tasks are taken largest first.
@@ -140,6 +181,29 @@ impl PartialOrd for Load {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_help_where_there_is_work_for_them() {
+        assert_eq!(
+            secs_together(0.5 * SECS_PER_MEMBER, 16),
+            0.5 * SECS_PER_MEMBER
+        );
+        for secs in [1e-5, 1e-4, 1e-3, 1.0] {
+            let by = |threads| secs_together(secs, threads);
+            assert_eq!(by(1), secs);
+            assert!(by(4) <= by(2) && by(2) <= secs && by(4) > secs / 4.0 * 0.999);
+        }
+        assert!(secs_together(1.0, 16) < 0.1);
+    }
+
+    #[test]
+    fn the_best_cut_is_the_first_of_those_that_take_least() {
+        let mut best = Best::default();
+        for (secs, replaced) in [(5.0, 0), (4.0, 1), (4.0, 2), (4.5, 3)] {
+            best.meet(secs, replaced);
+        }
+        assert_eq!(best.replaced, 1);
+    }
 
     #[test]
     fn list_scheduling_fills_the_least_loaded() {
