@@ -15,7 +15,7 @@ use crate::value::Value;
 /// Who does the loops of a front.
 #[derive(Clone, Copy)]
 pub(crate) enum Crew<'a> {
-    /// The member that walks the subtree.
+    /// The member that walks the subtree; above them the first one, for a front that is not worth more.
     Alone(usize),
     /// Whoever is free of the first so many, for this front.
     All(&'a Team, usize, FrontId),
