@@ -1,6 +1,7 @@
-//! Elimination of a large front in steps of up to 256 pivots, or 128, each cut into tasks for threads.
+//! Elimination of a large front in steps of up to 256 pivots, each cut into tasks for threads.
 //!
-//! Right-looking. Step s takes the pivots from `s·W` on, W = 256 or 128, or the whole block columns in it:
+//! Right-looking. Step s takes the pivots from `s·W` on, W = 256 (128 in fronts of order up to 512) or the whole block columns
+//! in it:
 //!
 //! 1. [`factor_diagonal`](Steps::factor_diagonal): Cholesky of the W × W diagonal block;
 //! 2. [`solve`](Steps::solve): the rows below, times the inverse transposed diagonal block;

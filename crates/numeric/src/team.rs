@@ -354,7 +354,6 @@ mod tests {
     #[test]
     fn many_short_loops_are_done_by_whoever_comes() {
         let team = Team::new(6);
-        let mut sum = 0;
         for round in 0..20_000 {
             let count = 2 + round % 9;
             let done = AtomicUsize::new(0);
@@ -362,9 +361,7 @@ mod tests {
                 done.fetch_add(i + 1, Ordering::Relaxed);
             });
             assert_eq!(done.into_inner(), count * (count + 1) / 2);
-            sum += count;
         }
-        assert!(sum > 0);
     }
 
     #[test]

@@ -107,6 +107,7 @@ pub(crate) fn cut(
         top_secs += secs;
         above_secs += secs_together(secs, threads);
     }
+    // The same once more, as far as that.
     let replaced = best.replaced.max(needed);
     let mut heap: BinaryHeap<Candidate> = roots().map(candidate).collect();
     let top = (0..replaced).filter_map(|_| replace(&mut heap));

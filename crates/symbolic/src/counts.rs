@@ -47,12 +47,8 @@ pub(crate) fn column_counts(
     }
     let crossing = parts.sorted(&parts.top, |row| {
         let ranks = lower.row(tree.rank[row as usize] as usize);
-        ranks.map(|rank| {
-            (
-                tree.label[rank as usize] as usize,
-                tree.label[rank as usize],
-            )
-        })
+        let columns = ranks.map(|rank| tree.label[rank as usize]);
+        columns.map(|column| (column as usize, column))
     });
     let factor = slices(&mut counts.factor, parts.ranges.iter().cloned());
     let below = slices(&mut counts.below, parts.ranges.iter().cloned());

@@ -16,6 +16,9 @@ const OPEN: u64 = 1 << 31;
 const INSIDE: u64 = OPEN - 1;
 const NUMBER: u32 = 32;
 
+/// The bit of all members from this one on; it stays once one of them has slept.
+const SHARED_BIT: usize = 63;
+
 /// A borrowed closure whose lifetime the poster guards: see [`Gate::post`].
 type Job = *const (dyn Fn(usize) + Sync);
 
@@ -66,7 +69,7 @@ fn number(word: u64) -> u32 {
 
 /// The bit of a member among those who sleep.
 fn bit(member: usize) -> u64 {
-    1 << member.min(63)
+    1 << member.min(SHARED_BIT)
 }
 
 impl Gate {
@@ -84,7 +87,12 @@ impl Gate {
         let word = u64::from(next) << NUMBER | OPEN;
         // Who goes to sleep says so before looking at the word once more: one of both sees the other.
         self.word.store(word, Ordering::SeqCst);
-        let wanted = bit(members).wrapping_sub(1) | if members > 63 { bit(63) } else { 0 };
+        let shared = if members > SHARED_BIT {
+            bit(SHARED_BIT)
+        } else {
+            0
+        };
+        let wanted = (bit(members) - 1) | shared;
         if self.sleepers.load(Ordering::SeqCst) & wanted != 0 {
             drop(self.lock());
             self.posted.notify_all();
@@ -165,8 +173,9 @@ impl Gate {
             let woken = self.posted.wait(guard);
             guard = woken.unwrap_or_else(PoisonError::into_inner);
         }
-        // Others of the last bit say so again when they go to sleep again: they were woken as well.
-        self.sleepers.fetch_and(!bit(member), Ordering::SeqCst);
+        if member < SHARED_BIT {
+            self.sleepers.fetch_and(!bit(member), Ordering::SeqCst);
+        } // else others of that bit may sleep on: a job that wanted none of them came
     }
 
     fn lock(&self) -> MutexGuard<'_, ()> {
