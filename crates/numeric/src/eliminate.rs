@@ -9,7 +9,7 @@ use tamarack_dense::{Isa, PivotFailure, Steps, UpdateMode};
 use crate::control::Meter;
 use crate::front::Front;
 use crate::profile::{Activity, FrontId, Laps, Span};
-use crate::team::{SPINS, Team};
+use crate::team::{Patience, Team};
 use crate::value::Value;
 
 /// Who does the loops of a front.
@@ -219,13 +219,9 @@ impl Drop for Done<'_> {
 
 /// Waits until all tasks that others have begun are done. They were handed out before: nobody waits for who has not come.
 fn wait_for_none(waiting: &AtomicUsize) {
-    let mut spins = 0;
+    let mut patience = Patience::default();
     while waiting.load(Ordering::Acquire) > 0 {
-        spins += 1;
-        match spins < SPINS {
-            true => std::hint::spin_loop(),
-            false => std::thread::yield_now(),
-        }
+        patience.wait();
     }
 }
 

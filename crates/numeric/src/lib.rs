@@ -36,5 +36,5 @@ pub use profile::{
     Activity, CLASS_BOUNDS, Call, ClassTime, Event, FrontId, LaneTime, Part, Phase, PhaseTime,
     Profile, Profiler, Span,
 };
-pub use team::Team;
+pub use team::{Aid, Patience, Team};
 pub use value::Value;

@@ -9,6 +9,8 @@
 //! have shares it with them ([`Team::shared`]): the threads of a process do not grow with its factors.
 //! A process that was forked has no threads but the one that forked: nobody comes to its loops, and nobody is joined in the end.
 
+mod aid;
+mod door;
 mod gate;
 
 use std::any::Any;
@@ -19,8 +21,9 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crate::profile::Profiler;
+pub use aid::{Aid, Patience};
+use door::Door;
 use gate::Gate;
-pub(crate) use gate::SPINS;
 
 /// Threads that work together on loops; the thread that starts a loop is one of them.
 #[derive(Debug)]
@@ -45,6 +48,8 @@ static SHARED: Mutex<Vec<Weak<Team>>> = Mutex::new(Vec::new());
 #[derive(Debug, Default)]
 struct Shared {
     gate: Gate,
+    /// One for each member.
+    doors: Vec<Door>,
     panicked: AtomicBool,
     /// What the first helper that panicked said.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -55,9 +60,14 @@ impl Team {
     ///
     /// Where the operating system refuses threads, fewer come to its loops.
     pub fn new(threads: usize) -> Self {
+        let size = threads.max(1);
+        let shared = Shared {
+            doors: (0..size).map(|_| Door::default()).collect(),
+            ..Shared::default()
+        };
         Self {
-            shared: Arc::default(),
-            size: threads.max(1),
+            shared: Arc::new(shared),
+            size,
             helpers: Mutex::default(),
             profiler: None,
         }
@@ -118,11 +128,22 @@ impl Team {
     /// # Panics
     /// As [`run`](Self::run).
     pub fn run_by(&self, members: usize, work: &(dyn Fn(usize) + Sync)) {
+        self.run_aided(members, &|aid| work(aid.member()));
+    }
+
+    /// The same with members that may share pieces of their work with those who have none left.
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    pub fn run_aided(&self, members: usize, work: &(dyn Fn(Aid<'_>) + Sync)) {
         let is_shared = self.size > 1 && members > 1;
         let helpers = is_shared.then(|| self.helpers.try_lock().ok());
         let Some(mut helpers) = helpers.flatten() else {
-            return work(0);
+            return work(Aid::new(0, &[]));
         };
+        let doors = &self.shared.doors[..];
+        let work = |member| work(Aid::new(member, doors));
+        let work: &(dyn Fn(usize) + Sync) = &work;
         helpers.get_or_insert_with(|| self.start());
         // SAFETY: helpers are locked, so nobody else posts, and the job is withdrawn below, whatever the caller's share came to.
         unsafe { self.shared.gate.post(work, members) };

@@ -15,6 +15,7 @@ mod host;
 mod inverse;
 mod lower_rows;
 mod mixed;
+mod order;
 mod plan;
 mod refine;
 mod report;

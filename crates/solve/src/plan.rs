@@ -15,6 +15,12 @@ const SHARE: u64 = 48;
 /// Factors with fewer entries are walked as one: their solve takes less than waking a thread.
 const SMALL: u64 = 1 << 15;
 
+/// Rows that an accumulator is a multiple of, so that no two have a line of the caches in common.
+const ALIGNED: usize = 8;
+
+/// No front above.
+pub(crate) const NONE: u32 = u32::MAX;
+
 /// A subtree that is walked by one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tree {
@@ -24,6 +30,22 @@ pub(crate) struct Tree {
     pub root: u32,
     /// Where its sums for rows outside begin, in rows of the accumulator.
     pub outer: usize,
+    /// The front of the top that gets them, or [`NONE`].
+    pub above: u32,
+}
+
+/// A front above the subtrees, or a sum front there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Top {
+    pub s: u32,
+    /// Where its own rows stand together, pivots first, in rows of the accumulator.
+    pub rows: usize,
+    /// The front of the top that gets those below the pivots, or [`NONE`].
+    pub above: u32,
+    /// Its children in `below`.
+    children: (u32, u32),
+    /// The child to go on with on the way down: most entries of L are on the longest way below it.
+    pub next: u32,
 }
 
 /// The plan of the triangular solves with one structure: immutable, made once.
@@ -32,8 +54,13 @@ pub struct Substitution {
     /// The structure; solves with factors of another one are refused.
     symbolic: Arc<SymbolicFactor>,
     pub(crate) trees: Vec<Tree>,
-    /// Supernodes above the subtrees, in postorder.
-    pub(crate) top: Vec<u32>,
+    /// Fronts above the subtrees, in postorder.
+    pub(crate) top: Vec<Top>,
+    /// Children of all fronts of the top, in the order of the tree: a subtree by its number, a front of the top by its own and that of the
+    /// subtrees.
+    below: Vec<u32>,
+    /// Fronts of the top without children.
+    without_children: Vec<u32>,
     /// Offsets into `outer_rows`, by supernode; length supernodes + 1.
     outer_ptr: Vec<u64>,
     /// For the rows of a supernode that lie outside its subtree: their positions among the rows of
@@ -50,19 +77,16 @@ impl Substitution {
     pub fn new(symbolic: &Arc<SymbolicFactor>) -> Self {
         let (roots, first, top) = cut(symbolic);
         let count = symbolic.supernodes();
-        let mut trees = Vec::with_capacity(roots.len());
         let mut root_of = vec![u32::MAX; count];
-        let mut accumulator_rows = 0;
         for &root in &roots {
-            let first = first[root as usize];
-            root_of[first as usize..=root as usize].fill(root);
-            trees.push(Tree {
-                first,
-                root,
-                outer: accumulator_rows,
-            });
-            accumulator_rows += symbolic.nupd(root as usize);
+            root_of[first[root as usize] as usize..=root as usize].fill(root);
         }
+        let Above {
+            trees,
+            top,
+            below,
+            accumulator_rows,
+        } = Above::new(symbolic, &roots, &first, &top);
         let (outer_ptr, outer_rows) = match top.is_empty() {
             true => (vec![0; count + 1], Vec::new()), // the roots of the forest have no rows outside
             false => outer_rows(symbolic, &root_of),
@@ -73,7 +97,13 @@ impl Substitution {
         Self {
             symbolic: symbolic.clone(),
             trees,
+            without_children: (0..)
+                .zip(&top)
+                .filter(|(_, front)| front.next == NONE)
+                .map(|(k, _)| k)
+                .collect(),
             top,
+            below,
             outer_ptr,
             outer_rows,
             accumulator_rows,
@@ -99,9 +129,100 @@ impl Substitution {
         self.outer_ptr.as_ptr().wrapping_add(s)
     }
 
+    /// Children of a front of the top.
+    pub(crate) fn below(&self, front: &Top) -> &[u32] {
+        &self.below[front.children.0 as usize..front.children.1 as usize]
+    }
+
+    /// Fronts of the top that wait for nothing.
+    pub(crate) fn without_children(&self) -> &[u32] {
+        &self.without_children
+    }
+
+    /// The root of a subtree or a front of the top, as [`below`](Self::below) numbers them, and where its rows for those above stand in
+    /// the accumulator.
+    pub(crate) fn sums_of(&self, node: u32) -> (usize, usize) {
+        if let Some(tree) = self.trees.get(node as usize) {
+            return (tree.root as usize, tree.outer);
+        }
+        let front = &self.top[node as usize - self.trees.len()];
+        let s = front.s as usize;
+        (s, front.rows + self.symbolic.npiv(s))
+    }
+
+    /// Subtrees and fronts of the top with nothing above them.
+    pub(crate) fn roots(&self) -> impl Iterator<Item = u32> + '_ {
+        let trees = self.trees.iter().map(|tree| tree.above);
+        let above = trees.chain(self.top.iter().map(|front| front.above));
+        let nodes = (0..).zip(above).filter(|&(_, above)| above == NONE);
+        nodes.map(|(node, _)| node)
+    }
+
     /// Rows of the accumulator that belong to a subtree.
     pub(crate) fn outer_range(&self, symbolic: &SymbolicFactor, tree: &Tree) -> Range<usize> {
         tree.outer..tree.outer + symbolic.nupd(tree.root as usize)
+    }
+}
+
+/// The subtrees and the fronts above them, with their places in the accumulator.
+struct Above {
+    trees: Vec<Tree>,
+    top: Vec<Top>,
+    below: Vec<u32>,
+    accumulator_rows: usize,
+}
+
+impl Above {
+    /// For the roots of the subtrees, increasing, the first supernodes of all subtrees, and the top.
+    fn new(symbolic: &SymbolicFactor, roots: &[u32], first: &[u32], top: &[u32]) -> Self {
+        let parent = |s: u32| symbolic.parent(s as usize);
+        let place = |s: usize| top.binary_search(&(s as u32)).ok();
+        let above = |s: u32| parent(s).and_then(place).map_or(NONE, |k| k as u32);
+        let mut rows = 0;
+        let mut take = |count: usize| {
+            let from = rows;
+            rows += count.next_multiple_of(ALIGNED);
+            from
+        };
+        let tree = |&root: &u32| Tree {
+            first: first[root as usize],
+            root,
+            outer: take(symbolic.nupd(root as usize)),
+            above: above(root),
+        };
+        let trees: Vec<Tree> = roots.iter().map(tree).collect();
+        let node = |c: u32| match roots.binary_search(&c) {
+            Ok(tree) => tree as u32,
+            Err(_) => (trees.len() + place(c as usize).unwrap_or(0)) as u32,
+        };
+        let mut below = Vec::with_capacity(trees.len() + top.len());
+        // Entries of the longest way down from each front.
+        let mut longest = vec![0u64; top.len()];
+        let mut fronts: Vec<Top> = Vec::with_capacity(top.len());
+        for (k, &s) in top.iter().enumerate() {
+            let from = below.len() as u32;
+            below.extend(symbolic.children(s as usize).iter().map(|&c| node(c)));
+            let children = &below[from as usize..];
+            let way = |node: u32| {
+                let front = (node as usize).checked_sub(trees.len());
+                front.map_or(0, |front| longest[front])
+            };
+            let next = children.iter().copied().max_by_key(|&node| way(node));
+            longest[k] = symbolic.panel_entries(s as usize) + next.map_or(0, way);
+            fronts.push(Top {
+                s,
+                rows: take(symbolic.npiv(s as usize) + symbolic.nupd(s as usize)),
+                above: above(s),
+                children: (from, below.len() as u32),
+                next: next.unwrap_or(NONE),
+            });
+        }
+        Self {
+            trees,
+            top: fronts,
+            below,
+            accumulator_rows: rows,
+        }
     }
 }
 
@@ -174,10 +295,7 @@ fn cut(symbolic: &SymbolicFactor) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
             break;
         }
         heap.pop();
-        // A sum front has no part in L.
-        if symbolic.npiv(root as usize) > 0 {
-            top.push(root);
-        }
+        top.push(root);
         heap.extend(
             symbolic
                 .children(root as usize)

@@ -1,21 +1,25 @@
 //! Forward and backward substitution over the assembly tree.
 //!
 //! `L y = P b` from the leaves up, `Lᵀ (P x) = y` from the roots down. Subtrees go to single
-//! threads; above them, where panels are large, all threads share each panel by tiles of its rows
-//! (forward) or by groups of its columns (backward), so that every number is computed by one task in
-//! one order. Right-hand sides stand row by row, those of one unknown together. Bytes: every entry
+//! threads, and so do fronts above them, as soon as they may ([`Order`]); where panels are large, threads that are free share them by
+//! tiles of their rows (forward) or by groups of their columns (backward), so that every number is computed by one task in
+//! one order. Above the subtrees a front's rows stand together, and what its children leave is added there, child by child: nothing
+//! that is written to is shared. Right-hand sides stand row by row, those of one unknown together. Bytes: every entry
 //! of L is read once in each direction for a chunk of right-hand sides; for one right-hand side that
 //! is the limit.
 
 mod permute;
 
 use tamarack_dense::{Isa, backward_thin, forward_thin, prefetch, rhs_stride};
-use tamarack_numeric::{Activity, FrontId, NumericFactor, PanelView, Phase, Span, Team, Value};
+use tamarack_numeric::{
+    Activity, Aid, FrontId, NumericFactor, PanelView, Phase, Span, Team, Value,
+};
 use tamarack_sparse::Scalar;
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::error::{SolveError, check_len};
-use crate::plan::{Substitution, Tree};
+use crate::order::{Order, Work};
+use crate::plan::{Substitution, Top, Tree};
 use crate::rows;
 use crate::walk::{Downward, Upward};
 use crate::workspace::{Members, SolveWorkspace};
@@ -59,6 +63,7 @@ pub fn solve<T: Value, X: Scalar>(
 /// Both substitutions for a chunk of right-hand sides that stand in the workspace.
 pub(crate) struct Sweep<'a, T> {
     pub factor: &'a NumericFactor<T>,
+    order: Order<'a>,
     pub symbolic: &'a SymbolicFactor,
     pub plan: &'a Substitution,
     members: &'a Members<T>,
@@ -84,6 +89,11 @@ impl<'a, T: Value> Sweep<'a, T> {
     ) -> Self {
         Self {
             factor,
+            order: Order {
+                plan,
+                team: factor.team(),
+                counters: &workspace.counters,
+            },
             symbolic: factor.symbolic(),
             plan,
             x: workspace.x.as_mut_ptr(),
@@ -107,55 +117,29 @@ impl<'a, T: Value> Sweep<'a, T> {
     }
 
     fn forward(&self) {
-        let trees = &self.plan.trees;
-        self.for_trees(|tree, member| {
-            // SAFETY: subtrees have rows of x and of the accumulator of their own.
-            unsafe { self.forward_tree(tree, member) };
-        });
-        for tree in trees {
-            let rows = self.symbolic.rows(tree.root as usize);
-            // SAFETY: no loop is running; the plan's rows are inside the workspace.
-            unsafe { rows::scatter_add(self.x, rows, self.outer_row(tree, 0), self.stride) };
-        }
-        for &s in &self.plan.top {
-            self.noting_front(s, || {
-                // SAFETY: no other front is in work.
-                unsafe { self.forward_top(s as usize) }
-            });
-        }
+        self.order.up(&Forward(self));
     }
 
     fn backward(&self) {
-        for &s in self.plan.top.iter().rev() {
-            self.noting_front(s, || {
-                // SAFETY: no other front is in work.
-                unsafe { self.backward_top(s as usize) }
-            });
-        }
-        self.for_trees(|tree, member| {
-            // SAFETY: only rows of this subtree are written; those above are final.
-            unsafe { self.backward_tree(tree, member) };
-        });
+        self.order.down(&Backward(self));
     }
 
-    /// Calls `body(tree, member)` for all subtrees, each as an event of its own.
-    fn for_trees(&self, body: impl Fn(&Tree, usize) + Sync) {
-        let (trees, team) = (&self.plan.trees, self.team());
-        team.for_each_as(Span::new(Activity::Share), trees.len(), |t, member| {
-            let tree = &trees[t];
-            let root = FrontId::new(tree.root as usize, 0, 0);
-            let fronts = tree.root - tree.first + 1;
-            let span = Span::of(Activity::Subtree, root);
-            team.noting(member, span, fronts, || body(tree, member));
-        });
+    /// Does a subtree as an event.
+    fn noting_tree(&self, tree: usize, member: usize, work: impl FnOnce(&Tree)) {
+        let tree = &self.plan.trees[tree];
+        let root = FrontId::new(tree.root as usize, 0, 0);
+        let fronts = tree.root - tree.first + 1;
+        let span = Span::of(Activity::Subtree, root);
+        self.team().noting(member, span, fronts, || work(tree));
     }
 
     /// Does a front above the subtrees as an event.
-    fn noting_front(&self, s: u32, work: impl FnOnce()) {
-        let s = s as usize;
-        let front = FrontId::new(s, self.symbolic.npiv(s), self.symbolic.nupd(s));
-        self.team()
-            .noting(0, Span::of(Activity::Front, front), 1, work);
+    fn noting_front(&self, front: usize, aid: Aid<'_>, work: impl FnOnce(&Top)) {
+        let front = &self.plan.top[front];
+        let s = front.s as usize;
+        let span = FrontId::new(s, self.symbolic.npiv(s), self.symbolic.nupd(s));
+        let span = Span::of(Activity::Front, span);
+        self.team().noting(aid.member(), span, 1, || work(front));
     }
 
     fn panel(&self, s: usize) -> PanelView<'a, T> {
@@ -186,7 +170,13 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// Row `i` of a subtree's accumulator.
     #[inline(always)]
     pub fn outer_row(&self, tree: &Tree, i: usize) -> *mut T {
-        self.outer.wrapping_add((tree.outer + i) * self.stride)
+        self.accumulated(tree.outer + i)
+    }
+
+    /// A row of the accumulators.
+    #[inline(always)]
+    fn accumulated(&self, row: usize) -> *mut T {
+        self.outer.wrapping_add(row * self.stride)
     }
 
     /// # Safety
@@ -265,38 +255,32 @@ impl<'a, T: Value> Sweep<'a, T> {
         npiv
     }
 
-    /// Forward substitution with a front above the subtrees, by all threads.
+    /// Forward substitution with a front above the subtrees, whose rows stay together.
     ///
     /// # Safety
-    /// No task is running.
-    unsafe fn forward_top(&self, s: usize) {
-        let panel = self.panel(s);
-        // SAFETY: member 0 is the caller, and no loop is running; its space holds the largest front.
-        let w = Shared(unsafe { self.members.front(0) });
-        // SAFETY: as above.
-        unsafe { self.begin_forward(s, w.at(0)) };
-        // SAFETY: as above.
-        unsafe {
-            match panel {
-                PanelView::Strips(panel) => panel.forward(w.at(0), self.stride),
-                PanelView::Blocks(panel) => self.forward_blocks(panel, w),
+    /// Its children are done, and nobody else works on it.
+    unsafe fn forward_top(&self, front: &Top, aid: Aid<'_>) {
+        let s = front.s as usize;
+        let w = Shared(self.accumulated(front.rows));
+        // SAFETY: these rows of the accumulator are this front's, and its children's are final; positions are inside the front.
+        let npiv = unsafe {
+            let npiv = self.begin_forward(s, w.at(0));
+            for &node in self.plan.below(front) {
+                let (child, from) = self.plan.sums_of(node);
+                let (rows, from) = (self.symbolic.relative(child), self.accumulated(from));
+                rows::scatter_add(w.at(0), rows, from, self.stride);
             }
+            npiv
+        };
+        if npiv == 0 {
+            return; // a sum front has no part in L
         }
-        // SAFETY: no loop is running.
-        unsafe { self.end_forward(s, w.at(0)) };
-    }
-
-    /// Brings a front's rows, which stand together at `w`, to where they belong.
-    ///
-    /// # Safety
-    /// `w` has the rows of the front, and no task is running.
-    unsafe fn end_forward(&self, s: usize, w: *const T) {
-        let pivots = self.symbolic.npiv(s) * self.stride;
-        // SAFETY: rows are inside x.
+        // SAFETY: as above.
         unsafe {
-            self.row(self.symbolic.columns(s).start)
-                .copy_from_nonoverlapping(w, pivots);
-            rows::scatter_add(self.x, self.symbolic.rows(s), w.add(pivots), self.stride);
+            match self.panel(s) {
+                PanelView::Strips(panel) => panel.forward(w.at(0), self.stride),
+                PanelView::Blocks(panel) => self.forward_blocks(panel, w, aid),
+            }
         }
     }
 
@@ -336,28 +320,61 @@ impl<'a, T: Value> Sweep<'a, T> {
         }
     }
 
-    /// Backward substitution with a front above the subtrees, by all threads.
+    /// Backward substitution with a front above the subtrees.
     ///
     /// # Safety
-    /// No task is running.
-    unsafe fn backward_top(&self, s: usize) {
-        let panel = self.panel(s);
-        // SAFETY: no loop is running.
-        let w = Shared(unsafe { self.members.front(0) });
-        // SAFETY: the space holds the largest front.
-        let npiv = unsafe { self.begin_backward(s, w.at(0)) };
-        // SAFETY: as above.
-        unsafe {
-            match panel {
-                PanelView::Strips(panel) => panel.backward(w.at(0), self.stride),
-                PanelView::Blocks(panel) => self.backward_blocks(panel, w),
-            }
+    /// The fronts above it are done, and nobody else works on it.
+    unsafe fn backward_top(&self, front: &Top, aid: Aid<'_>) {
+        let s = front.s as usize;
+        let (npiv, w) = (self.symbolic.npiv(s), Shared(self.accumulated(front.rows)));
+        if npiv == 0 {
+            return;
         }
-        // SAFETY: as above.
+        // SAFETY: these rows of the accumulator are this front's, and rows of x above are final.
         unsafe {
+            let above = w.at(npiv * self.stride);
+            rows::gather(above, self.x, self.symbolic.rows(s), self.stride);
+            match self.panel(s) {
+                PanelView::Strips(panel) => panel.backward(w.at(0), self.stride),
+                PanelView::Blocks(panel) => self.backward_blocks(panel, w, aid),
+            }
             self.row(self.symbolic.columns(s).start)
                 .copy_from_nonoverlapping(w.at(0), npiv * self.stride);
         }
+    }
+}
+
+/// The work on the way up.
+struct Forward<'a, T>(&'a Sweep<'a, T>);
+
+impl<T: Value> Work for Forward<'_, T> {
+    fn tree(&self, tree: usize, member: usize) {
+        // SAFETY: subtrees have rows of x and of the accumulator of their own.
+        let work = |tree: &Tree| unsafe { self.0.forward_tree(tree, member) };
+        self.0.noting_tree(tree, member, work);
+    }
+
+    fn front(&self, front: usize, aid: Aid<'_>) {
+        // SAFETY: a front comes once, after its children.
+        let work = |front: &Top| unsafe { self.0.forward_top(front, aid) };
+        self.0.noting_front(front, aid, work);
+    }
+}
+
+/// The work on the way down.
+struct Backward<'a, T>(&'a Sweep<'a, T>);
+
+impl<T: Value> Work for Backward<'_, T> {
+    fn tree(&self, tree: usize, member: usize) {
+        // SAFETY: only rows of this subtree are written; those above are final.
+        let work = |tree: &Tree| unsafe { self.0.backward_tree(tree, member) };
+        self.0.noting_tree(tree, member, work);
+    }
+
+    fn front(&self, front: usize, aid: Aid<'_>) {
+        // SAFETY: a front comes once, after those above it.
+        let work = |front: &Top| unsafe { self.0.backward_top(front, aid) };
+        self.0.noting_front(front, aid, work);
     }
 }
 

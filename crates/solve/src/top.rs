@@ -1,4 +1,4 @@
-//! Substitution with a front above the subtrees, by all threads: its block columns in turn, and nobody
+//! Substitution with a large front above the subtrees, by a member and those who are free: its block columns in turn, and nobody
 //! waits for the others at the end of one.
 //!
 //! Forward, the rows below a diagonal block are cut into tiles. Whoever has the first tile updates the rows
@@ -14,7 +14,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tamarack_dense::PanelRef;
-use tamarack_numeric::{Activity, Span, Value};
+use tamarack_numeric::{Aid, Patience, Value};
 
 use crate::substitution::{Shared, Sweep};
 
@@ -27,15 +27,12 @@ const TASK_COLUMNS: usize = 8;
 /// Tiles of a front's rows at most.
 const TILES: usize = 64;
 
-/// Questions before a member that waits lets others have its core: about 20 µs.
-const SPINS: usize = 1000;
-
 impl<T: Value> Sweep<'_, T> {
     /// Forward substitution with a front whose rows stand together at `w`.
     ///
     /// # Safety
     /// `w` has the front's rows, and nobody else uses them.
-    pub unsafe fn forward_blocks(&self, panel: PanelRef<'_, T>, w: Shared<T>) {
+    pub unsafe fn forward_blocks(&self, panel: PanelRef<'_, T>, w: Shared<T>, aid: Aid<'_>) {
         if self.is_for_one(&panel) {
             // SAFETY: the caller's promise.
             return unsafe { panel.forward(w.at(0), self.stride) };
@@ -46,8 +43,9 @@ impl<T: Value> Sweep<'_, T> {
             panel,
             self.tasks(panel.layout().rows * panel.layout().block),
         );
-        self.in_turn(
+        in_turn(
             &panel,
+            aid,
             |b| front.parts(b),
             |b, part| {
                 // SAFETY: as above; this part is nobody else's.
@@ -60,7 +58,7 @@ impl<T: Value> Sweep<'_, T> {
     ///
     /// # Safety
     /// As [`forward_blocks`](Self::forward_blocks).
-    pub unsafe fn backward_blocks(&self, panel: PanelRef<'_, T>, w: Shared<T>) {
+    pub unsafe fn backward_blocks(&self, panel: PanelRef<'_, T>, w: Shared<T>, aid: Aid<'_>) {
         if self.is_for_one(&panel) {
             // SAFETY: the caller's promise.
             return unsafe { panel.backward_in_two(w.at(0), self.stride) };
@@ -69,28 +67,15 @@ impl<T: Value> Sweep<'_, T> {
             panel,
             self.tasks(panel.layout().rows * panel.layout().block),
         );
-        self.in_turn(
+        in_turn(
             &panel,
+            aid,
             |step| front.parts(step),
             |step, part| {
                 // SAFETY: as above; this part is nobody else's.
                 unsafe { front.update(step, part, w, self.stride) };
             },
         );
-    }
-
-    /// All members work off the parts of a step for each block column.
-    fn in_turn(
-        &self,
-        panel: &PanelRef<'_, T>,
-        parts: impl Fn(usize) -> usize + Sync,
-        work: impl Fn(usize, usize) + Sync,
-    ) {
-        let (turns, steps) = (Turns::default(), panel.layout().blocks());
-        let share = Span::new(Activity::Share);
-        let members = (0..steps).map(&parts).sum(); // there is work ahead in later steps
-        self.team()
-            .run_as(share, members, &|_| turns.take(steps, &parts, &work));
     }
 
     /// Whether a front is done by one member, which reads its panel from end to end.
@@ -104,19 +89,28 @@ impl<T: Value> Sweep<'_, T> {
     }
 }
 
+/// A member works off the parts of a step for each block column, with those who are free.
+fn in_turn<T: Value>(
+    panel: &PanelRef<'_, T>,
+    aid: Aid<'_>,
+    parts: impl Fn(usize) -> usize + Sync,
+    work: impl Fn(usize, usize) + Sync,
+) {
+    let (turns, steps) = (Turns::default(), panel.layout().blocks());
+    let tasks: usize = (0..steps).map(&parts).sum(); // there is work ahead in later steps
+    aid.share(tasks.saturating_sub(1), &|_| {
+        turns.take(steps, &parts, &work)
+    });
+}
+
 /// Hands out the parts of steps, all of one step before those of the next.
 #[derive(Default)]
 struct Turns(AtomicUsize);
 
 impl Turns {
-    /// Calls `work(step, part)` for what this member gets; whether that was anything.
-    fn take(
-        &self,
-        steps: usize,
-        parts: impl Fn(usize) -> usize,
-        work: impl Fn(usize, usize),
-    ) -> bool {
-        let (mut step, mut before, mut any) = (0, 0, false);
+    /// Calls `work(step, part)` for what this member gets.
+    fn take(&self, steps: usize, parts: impl Fn(usize) -> usize, work: impl Fn(usize, usize)) {
+        let (mut step, mut before) = (0, 0);
         loop {
             let turn = self.0.fetch_add(1, Ordering::Relaxed);
             while step < steps && turn >= before + parts(step) {
@@ -124,9 +118,8 @@ impl Turns {
                 step += 1;
             }
             if step == steps {
-                return any;
+                return;
             }
-            any = true;
             work(step, turn - before);
         }
     }
@@ -134,14 +127,9 @@ impl Turns {
 
 /// Waits until a counter has come so far; what was written before it was counted is seen then.
 fn wait_for(counter: &AtomicUsize, count: usize) {
-    let mut spins = 0;
+    let mut patience = Patience::default();
     while counter.load(Ordering::Acquire) < count {
-        spins += 1;
-        if spins < SPINS {
-            std::hint::spin_loop();
-        } else {
-            std::thread::yield_now();
-        }
+        patience.wait();
     }
 }
 

@@ -6,6 +6,7 @@ use tamarack_dense::{Isa, MAX_RHS, rhs_stride};
 use tamarack_numeric::{NumericFactor, Value};
 use tamarack_sparse::memory::zeroed;
 
+use crate::order::Counters;
 use crate::plan::Substitution;
 
 /// Memory for solves with one factor, made once and used again; a solve allocates nothing.
@@ -17,8 +18,9 @@ pub struct SolveWorkspace<T> {
     pub(crate) isa: Isa,
     /// Right-hand sides in elimination order, `n` rows.
     pub(crate) x: Rows<T>,
-    /// Sums of the subtrees for rows outside, `accumulator_rows` rows.
+    /// Sums of the subtrees for rows outside, and the fronts above them, `accumulator_rows` rows.
     pub(crate) outer: Rows<T>,
+    pub(crate) counters: Counters,
     pub(crate) members: Members<T>,
 }
 
@@ -88,6 +90,7 @@ impl<T: Value> SolveWorkspace<T> {
             isa,
             x: Rows::zeros(plan.n * stride),
             outer: Rows::zeros(plan.accumulator_rows * stride),
+            counters: Counters::new(plan),
             members: Members((0..factor.team().size()).map(|_| member()).collect()),
         }
     }
@@ -111,6 +114,7 @@ impl<T: Value> SolveWorkspace<T> {
     pub(crate) fn fits(&self, factor: &NumericFactor<T>, plan: &Substitution) -> bool {
         plan.is_for(factor.symbolic())
             && self.x.len == plan.n * self.stride
+            && self.counters.fit(plan)
             && self.outer.len == plan.accumulator_rows * self.stride
             && self.members.0.len() >= factor.team().size()
             && self.members.room() >= plan.largest_front * self.stride

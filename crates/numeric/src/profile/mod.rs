@@ -227,6 +227,19 @@ impl Team {
         result
     }
 
+    /// Does a piece of a member's work in a loop of which nothing is booked as a whole, and books it if it was any.
+    pub fn taking(&self, member: usize, span: Span, work: impl FnOnce() -> bool) -> bool {
+        let Some(profiler) = self.profiler() else {
+            return work();
+        };
+        let began = Instant::now();
+        let any = work();
+        if any {
+            profiler.took(member, span, began);
+        }
+        any
+    }
+
     /// [`for_each`](Self::for_each) with each member's share booked.
     pub fn for_each_as(&self, span: Span, count: usize, body: impl Fn(usize, usize) + Sync) {
         self.for_each_by_as(self.size(), span, count, body);

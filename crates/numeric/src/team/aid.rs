@@ -1,0 +1,128 @@
+//! Work that a member of a loop shares with those who have run out of their own.
+//!
+//! In a tree of tasks some are so large that one member should not do them alone, while others wait for nothing to do. Each member has a
+//! [`Door`] of its own: it opens a loop there and goes on with it itself; who is idle looks for an open door and comes in. Nobody
+//! waits for who has not come, as in the loops of a [team](super::Team).
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::door::Door;
+use super::gate::SPINS;
+
+/// A member of a loop that all members are in, each for a while.
+#[derive(Clone, Copy)]
+pub struct Aid<'a> {
+    member: usize,
+    doors: &'a [Door],
+    /// A member is one thread.
+    stays: PhantomData<*const ()>,
+}
+
+/// What has been tried in vain by a member that waits.
+#[derive(Default)]
+pub struct Patience(u32);
+
+impl Patience {
+    /// Waits a moment: at first awake, then other threads may have the core.
+    pub fn wait(&mut self) {
+        self.0 = self.0.saturating_add(1);
+        match self.0 < SPINS {
+            true => std::hint::spin_loop(),
+            false => std::thread::yield_now(),
+        }
+    }
+}
+
+impl<'a> Aid<'a> {
+    /// A member whose door is its own; with no doors it is alone.
+    pub(super) fn new(member: usize, doors: &'a [Door]) -> Self {
+        Self {
+            member,
+            doors,
+            stays: PhantomData,
+        }
+    }
+
+    /// Its number.
+    pub fn member(&self) -> usize {
+        self.member
+    }
+
+    /// Calls `work(member)` here, and by up to `helpers` others that come meanwhile; returns when all have returned. `work` must get
+    /// everything done even if nobody comes, and returns when nothing is left to be begun.
+    ///
+    /// # Panics
+    /// If `work` panics here; where it panics elsewhere, the loop around it says so.
+    pub fn share(&self, helpers: usize, work: &(dyn Fn(usize) + Sync)) {
+        let own = self.doors.get(self.member);
+        let Some(door) = own.filter(|door| helpers > 0 && door.is_idle()) else {
+            return work(self.member);
+        };
+        let job = |member| {
+            work(member);
+            door.close(); // nothing is left to hand out
+        };
+        let job: &(dyn Fn(usize) + Sync) = &job;
+        // SAFETY: the door is this member's, who is one thread; it is closed, with nobody inside, now and when this
+        // returns; a job inside this one finds it idle only when nobody can come to this one any more.
+        unsafe { door.open(job, helpers) };
+        let _closing = Closing(door);
+        job(self.member);
+    }
+
+    /// Calls `body(i, member)` once for every `i` in `0..count`, in any order, `i` handed out in increasing order, with up to `helpers`
+    /// others.
+    pub fn for_each(&self, helpers: usize, count: usize, body: impl Fn(usize, usize) + Sync) {
+        let helpers = helpers.min(count.saturating_sub(1));
+        if helpers == 0 || self.doors.is_empty() {
+            return (0..count).for_each(|i| body(i, self.member));
+        }
+        let next = AtomicUsize::new(0);
+        self.share(helpers, &|member| {
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                if i >= count {
+                    break;
+                }
+                body(i, member);
+            }
+        });
+    }
+
+    /// Joins what another member shares, if anybody does; says whether it did.
+    pub fn help(&self) -> bool {
+        let count = self.doors.len();
+        for k in 1..count {
+            let door = &self.doors[(self.member + k) % count];
+            if let Some(job) = door.room().and_then(|number| door.enter(number)) {
+                let _leaving = Leaving(door);
+                job(self.member);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Closes a door and waits for those inside, if by a panic.
+struct Closing<'a>(&'a Door);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+        let mut patience = Patience::default();
+        while self.0.inside() > 0 {
+            patience.wait();
+        }
+    }
+}
+
+/// Leaves, if by a panic.
+struct Leaving<'a>(&'a Door);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}

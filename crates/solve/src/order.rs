@@ -1,0 +1,200 @@
+//! In which order members of a team come to the subtrees of a substitution and to the fronts above them.
+//!
+//! Up: whoever ends the last child of a front goes on with that front, else takes the next subtree. Down: whoever ends a front goes on
+//! with one of its children and leaves the others to those who are free. Nobody waits at the level of a front for fronts that have
+//! nothing to do with it, and who has nothing to do helps with a large front. Which sums are made in which order does
+//! not depend on who comes.
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use tamarack_numeric::{Activity, Aid, Patience, Span, Team};
+
+use crate::plan::{NONE, Substitution};
+
+/// Counters of one substitution, kept from one to the next.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    /// Children of each front of the top that are not done.
+    waiting: Vec<AtomicU32>,
+    /// Nodes that may be begun, in the order in which they came, [`NONE`] before that: numbers as in [`Substitution::below`].
+    ready: Vec<AtomicU32>,
+    /// How many of them were taken, and how many places were given out.
+    taken: AtomicUsize,
+    given: AtomicUsize,
+    /// Subtrees or fronts that are not done.
+    left: AtomicUsize,
+}
+
+impl Counters {
+    pub fn new(plan: &Substitution) -> Self {
+        let all = plan.trees.len() + plan.top.len();
+        Self {
+            waiting: plan.top.iter().map(|_| AtomicU32::new(0)).collect(),
+            ready: (0..all).map(|_| AtomicU32::new(NONE)).collect(),
+            taken: AtomicUsize::new(0),
+            given: AtomicUsize::new(0),
+            left: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether they are enough for a plan.
+    pub fn fit(&self, plan: &Substitution) -> bool {
+        self.waiting.len() == plan.top.len()
+            && self.ready.len() == plan.trees.len() + plan.top.len()
+    }
+
+    /// Leaves nodes to whoever is free.
+    fn give(&self, nodes: impl Iterator<Item = u32> + Clone) {
+        let mut place = self
+            .given
+            .fetch_add(nodes.clone().count(), Ordering::AcqRel);
+        for node in nodes {
+            self.ready[place].store(node, Ordering::Release);
+            place += 1;
+        }
+    }
+
+    /// The node that came first, if any is left.
+    fn take(&self) -> Option<u32> {
+        let more = |taken| (taken < self.given.load(Ordering::Acquire)).then_some(taken + 1);
+        let taken = self
+            .taken
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
+        let place = &self.ready[taken.ok()?];
+        let mut patience = Patience::default();
+        loop {
+            // Who was given the place is about to write to it.
+            match place.load(Ordering::Acquire) {
+                NONE => patience.wait(),
+                node => return Some(node),
+            }
+        }
+    }
+}
+
+/// The work on a subtree, by its number, and on a front of the top.
+pub(crate) trait Work: Sync {
+    fn tree(&self, tree: usize, member: usize);
+    fn front(&self, front: usize, aid: Aid<'_>);
+}
+
+/// The order for a plan, a team, and counters that are nobody else's.
+pub(crate) struct Order<'a> {
+    pub plan: &'a Substitution,
+    pub team: &'a Team,
+    pub counters: &'a Counters,
+}
+
+impl Order<'_> {
+    /// All subtrees, each front after its children.
+    pub fn up(&self, work: &impl Work) {
+        let (plan, counters) = (self.plan, self.counters);
+        for (waiting, front) in counters.waiting.iter().zip(&plan.top) {
+            waiting.store(plan.below(front).len() as u32, Ordering::Relaxed);
+        }
+        counters.left.store(plan.top.len(), Ordering::Relaxed);
+        let next = AtomicUsize::new(0);
+        let (trees, alone) = (plan.trees.len(), plan.without_children());
+        self.team.run_aided(self.members(), &|aid| {
+            loop {
+                let first = next.fetch_add(1, Ordering::Relaxed);
+                let above = if let Some(tree) = plan.trees.get(first) {
+                    self.book(aid.member(), || work.tree(first, aid.member()));
+                    tree.above
+                } else if let Some(&front) = alone.get(first - trees) {
+                    self.go_through(front, aid, work)
+                } else {
+                    break;
+                };
+                self.climb(above, aid, work);
+            }
+            self.help_until_done(aid, || false);
+        });
+    }
+
+    /// Does a front whose children are done; says which one is above it.
+    fn go_through(&self, front: u32, aid: Aid<'_>, work: &impl Work) -> u32 {
+        self.book(aid.member(), || work.front(front as usize, aid));
+        self.counters.left.fetch_sub(1, Ordering::Release);
+        self.plan.top[front as usize].above
+    }
+
+    /// Goes on with the fronts above a node that is done, as long as it was the last one that they waited for.
+    fn climb(&self, mut front: u32, aid: Aid<'_>, work: &impl Work) {
+        let counters = self.counters;
+        while front != NONE && counters.waiting[front as usize].fetch_sub(1, Ordering::AcqRel) == 1
+        {
+            front = self.go_through(front, aid, work);
+        }
+    }
+
+    /// All fronts of the top, each after the one above it, and subtrees after those.
+    pub fn down(&self, work: &impl Work) {
+        let (plan, counters) = (self.plan, self.counters);
+        let all = plan.trees.len() + plan.top.len();
+        counters
+            .ready
+            .iter()
+            .for_each(|ready| ready.store(NONE, Ordering::Relaxed));
+        counters.taken.store(0, Ordering::Relaxed);
+        counters.given.store(0, Ordering::Relaxed);
+        counters.left.store(all, Ordering::Relaxed);
+        for root in plan.roots() {
+            counters.give(std::iter::once(root));
+        }
+        self.team.run_aided(self.members(), &|aid| {
+            self.help_until_done(aid, || {
+                let Some(mut node) = counters.take() else {
+                    return false;
+                };
+                while node != NONE {
+                    let done = node as usize;
+                    node = match done.checked_sub(plan.trees.len()) {
+                        None => {
+                            self.book(aid.member(), || work.tree(done, aid.member()));
+                            NONE
+                        }
+                        Some(front) => {
+                            self.book(aid.member(), || work.front(front, aid));
+                            let front = &plan.top[front];
+                            let others = plan.below(front).iter().filter(|&&c| c != front.next);
+                            counters.give(others.copied());
+                            front.next
+                        }
+                    };
+                    counters.left.fetch_sub(1, Ordering::Release);
+                }
+                true
+            });
+        });
+    }
+
+    /// Does `own` work, or helps with others', as long as anything is left.
+    fn help_until_done(&self, aid: Aid<'_>, own: impl Fn() -> bool) {
+        let mut patience = Patience::default();
+        while self.counters.left.load(Ordering::Acquire) > 0 {
+            let share = Span::new(Activity::Share);
+            if own() || self.team.taking(aid.member(), share, || aid.help()) {
+                patience = Patience::default();
+            } else {
+                patience.wait();
+            }
+        }
+    }
+
+    /// Members who may find something to do.
+    fn members(&self) -> usize {
+        match self.plan.top.is_empty() {
+            true => self.plan.trees.len(),
+            false => self.team.size(),
+        }
+    }
+
+    fn book(&self, member: usize, work: impl FnOnce()) {
+        let work = || {
+            work();
+            true
+        };
+        self.team.taking(member, Span::new(Activity::Share), work);
+    }
+}
