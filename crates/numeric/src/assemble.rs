@@ -46,12 +46,13 @@ impl<T: Value> Execution<'_, T> {
             }
             return;
         }
+        let notes = crew.notes();
         crew.for_each(Activity::Assembly, blocks, |b, member| {
             if !self.meter.cancelled() {
-                let mut laps = crew.laps();
+                let mut laps = notes.laps();
                 // SAFETY: every block column is in one task; the children are only read.
                 unsafe { self.assemble_block(s, member, front, b, &mut laps) };
-                crew.book(member, &laps);
+                notes.book(member, &laps);
             }
         });
     }

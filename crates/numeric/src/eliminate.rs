@@ -1,4 +1,4 @@
-//! Elimination of the pivots of one front, by one thread or by all.
+//! Elimination of the pivots of one front, by one thread or by several.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,54 +9,89 @@ use tamarack_dense::{Isa, PivotFailure, Steps, UpdateMode};
 use crate::control::Meter;
 use crate::front::Front;
 use crate::profile::{Activity, FrontId, Laps, Span};
-use crate::team::{Patience, Team};
+use crate::team::{Aid, Patience, Team};
 use crate::value::Value;
 
 /// Who does the loops of a front.
 #[derive(Clone, Copy)]
 pub(crate) enum Crew<'a> {
-    /// The member that walks the subtree; above them the first one, for a front that is not worth more.
+    /// A member without help.
     Alone(usize),
-    /// Whoever is free of the first so many, for this front.
-    All(&'a Team, usize, FrontId),
+    /// A member, with up to so many of those who are free.
+    Aided(Aid<'a>, usize, Notes<'a>),
+}
+
+/// Where it is booked what is done of a front, if anywhere.
+#[derive(Clone, Copy)]
+pub(crate) enum Notes<'a> {
+    None,
+    In(&'a Team, FrontId),
 }
 
 /// Operations of a front that a member is worth: 20 to 40 µs of them, in several loops.
 const FLOPS_PER_MEMBER: u128 = 2_000_000;
 
 impl<'a> Crew<'a> {
-    /// As many of a team as a front is worth.
-    pub fn of(team: &'a Team, front: FrontId, (npiv, nupd): (usize, usize)) -> Self {
+    /// A member and as many of its team as a front is worth.
+    pub fn of(team: &'a Team, aid: Aid<'a>, front: FrontId, (npiv, nupd): (usize, usize)) -> Self {
         let worth = tamarack_plan::front_flops(npiv, nupd) / FLOPS_PER_MEMBER;
         match team.size().min(worth.try_into().unwrap_or(usize::MAX)) {
-            // Its part of the packed memory is where the whole of it begins.
-            0 | 1 => Self::Alone(0),
-            members => Self::All(team, members, front),
+            0 | 1 => Self::Alone(aid.member()),
+            members => Self::Aided(aid, members - 1, Notes::In(team, front)),
+        }
+    }
+
+    /// Members at most.
+    fn members(&self) -> usize {
+        match self {
+            Self::Alone(_) => 1,
+            Self::Aided(_, helpers, _) => helpers + 1,
         }
     }
 
     /// Calls `body(i, member)` for every `i` in `0..count`, in any order; all members' shares are
     /// booked as `what`.
     pub fn for_each(&self, what: Activity, count: usize, body: impl Fn(usize, usize) + Sync) {
-        match self {
-            Self::Alone(member) => (0..count).for_each(|i| body(i, *member)),
-            Self::All(team, members, front) => {
-                team.for_each_by_as(*members, Span::of(what, *front), count, body);
+        match *self {
+            Self::Aided(aid, helpers, Notes::In(team, front)) => {
+                team.share_as((aid, helpers), Span::of(what, front), count, body);
             }
+            Self::Aided(aid, helpers, Notes::None) => aid.for_each(helpers, count, body),
+            Self::Alone(member) => (0..count).for_each(|i| body(i, member)),
         }
     }
 
+    /// For members in a loop.
+    pub fn notes(&self) -> Notes<'a> {
+        match *self {
+            Self::Alone(_) => Notes::None,
+            Self::Aided(.., notes) => notes,
+        }
+    }
+
+    /// Does what one member does between loops.
+    fn once<R>(&self, what: Activity, work: impl FnOnce() -> R) -> R {
+        match *self {
+            Self::Aided(aid, _, Notes::In(team, front)) => {
+                team.once_as(aid.member(), Span::of(what, front), work)
+            }
+            _ => work(),
+        }
+    }
+}
+
+impl Notes<'_> {
     /// Times of the parts of a share in a loop, where they are booked.
     pub fn laps(&self) -> Laps {
         match self {
-            Self::All(team, ..) if team.profiler().is_some() => Laps::begin(),
+            Self::In(team, _) if team.profiler().is_some() => Laps::begin(),
             _ => Laps::off(),
         }
     }
 
     /// Books the parts of a share in a loop.
     pub fn book(&self, member: usize, laps: &Laps) {
-        if let Self::All(team, _, front) = self
+        if let Self::In(team, front) = self
             && let Some(profiler) = team.profiler()
         {
             profiler.add(member, *front, laps);
@@ -66,16 +101,8 @@ impl<'a> Crew<'a> {
     /// Does what one member does inside a loop, and notes it.
     fn noting<R>(&self, what: Activity, member: usize, work: impl FnOnce() -> R) -> R {
         match self {
-            Self::Alone(_) => work(),
-            Self::All(team, _, front) => team.noting(member, Span::of(what, *front), 0, work),
-        }
-    }
-
-    /// Does what one member does between loops.
-    fn once<R>(&self, what: Activity, work: impl FnOnce() -> R) -> R {
-        match self {
-            Self::Alone(_) => work(),
-            Self::All(team, _, front) => team.once_as(Span::of(what, *front), work),
+            Self::None => work(),
+            Self::In(team, front) => team.noting(member, Span::of(what, *front), 0, work),
         }
     }
 }
@@ -111,7 +138,7 @@ pub(crate) unsafe fn eliminate<T: Value>(
     let (npiv, nupd) = (front.panel.layout.cols, front.update.layout.rows);
     let elimination = Elimination {
         steps: Steps::new(front.view(), packed, Isa::detect()),
-        crew,
+        notes: crew.notes(),
         meter,
         counted: AtomicU64::new(0),
     };
@@ -121,7 +148,7 @@ pub(crate) unsafe fn eliminate<T: Value>(
     for step in 0..elimination.steps.count() {
         diagonal.map_err(Stop::Pivot)?;
         // SAFETY: the steps before are done, and this one's diagonal block.
-        diagonal = unsafe { elimination.step(step) };
+        diagonal = unsafe { elimination.step(step, crew) };
         if meter.cancelled() {
             return Err(Stop::Cancelled);
         }
@@ -138,7 +165,7 @@ pub(crate) unsafe fn eliminate<T: Value>(
 /// A front whose pivots are being eliminated.
 struct Elimination<'a, T> {
     steps: Steps<T>,
-    crew: Crew<'a>,
+    notes: Notes<'a>,
     meter: &'a Meter<'a>,
     /// Operations that the meter knows of.
     counted: AtomicU64,
@@ -150,18 +177,17 @@ impl<T: Value> Elimination<'_, T> {
     ///
     /// # Safety
     /// No loop is running, and the steps before are done.
-    unsafe fn step(&self, step: usize) -> Result<(), PivotFailure> {
+    unsafe fn step(&self, step: usize, crew: Crew<'_>) -> Result<(), PivotFailure> {
         let count = self.steps.micropanels(step);
-        let rows = match self.crew {
-            Crew::Alone(_) => TASK_ROWS,
-            Crew::All(_, members, _) => (count / (SHARES * members)).clamp(1, TASK_ROWS),
+        let rows = match crew.members() {
+            1 => TASK_ROWS,
+            members => (count / (SHARES * members)).clamp(1, TASK_ROWS),
         };
         let groups = Groups::new(0..count, rows);
-        self.crew
-            .for_each(Activity::PanelSolve, groups.len(), |g, _| {
-                // SAFETY: groups are disjoint, and the diagonal block is final.
-                unsafe { self.steps.solve(step, groups.rows(g)) };
-            });
+        crew.for_each(Activity::PanelSolve, groups.len(), |g, _| {
+            // SAFETY: groups are disjoint, and the diagonal block is final.
+            unsafe { self.steps.solve(step, groups.rows(g)) };
+        });
         let near = Groups::new(0..self.steps.micropanels_of_next(step), rows);
         let far = Groups::new(near.range.end..count, rows);
         // The tasks that the next diagonal block waits for, that block, and all others.
@@ -182,11 +208,11 @@ impl<T: Value> Elimination<'_, T> {
             wait_for_none(&waiting);
             // SAFETY: the next diagonal block is up to date, and nobody else touches it from now on.
             let next = || unsafe { self.steps.factor_diagonal(step + 1) };
-            let next = self.crew.noting(Activity::Diagonal, member, next);
+            let next = self.notes.noting(Activity::Diagonal, member, next);
             *outcome.lock().unwrap_or_else(PoisonError::into_inner) = next;
         };
         let tasks = after + far.tasks();
-        self.crew.for_each(Activity::Update, tasks, work);
+        crew.for_each(Activity::Update, tasks, work);
         outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 

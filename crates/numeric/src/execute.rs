@@ -1,4 +1,4 @@
-//! The host executor: subtrees side by side, then the top of the tree front by front.
+//! The host executor: subtrees side by side, then the top of the tree, several fronts at a time and large ones by several threads.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,11 +13,12 @@ use tamarack_sparse::memory::zeroed;
 use tamarack_store::Fresh;
 use tamarack_symbolic::SymbolicFactor;
 
+use crate::above::Above;
 use crate::control::Meter;
 use crate::eliminate::{Crew, Stop, eliminate};
 use crate::front::{Front, Memory, Packed};
 use crate::profile::{Book, FrontId, Laps, Phase};
-use crate::team::Team;
+use crate::team::{Aid, Patience, Team};
 use crate::value::Value;
 
 /// Lines that are asked for where a final panel will stand, before the front is assembled: those of this one and of some to
@@ -122,6 +123,7 @@ pub(crate) struct Execution<'a, T> {
     pub memory: Memory<'a, T>,
     pub symbolic: &'a SymbolicFactor,
     pub spaces: &'a Spaces<T>,
+    pub above: &'a Above,
     /// Values of the user's matrix.
     pub values: &'a [T],
     /// Added to the diagonal.
@@ -155,7 +157,7 @@ impl<T: Value> Execution<'_, T> {
                     .profiler()
                     .map(|p| Book::subtree(p, member, subtree.root));
                 for s in subtree.first..=subtree.root {
-                    let crew = Crew::Alone(member);
+                    let crew = (Crew::Alone(member), self.memory.packed_part(member));
                     // SAFETY: subtrees are disjoint, and the stack is this member's own.
                     unsafe { self.process(s as usize, member, crew, &failure, book.as_mut()) };
                 }
@@ -176,28 +178,47 @@ impl<T: Value> Execution<'_, T> {
                 team.run(&subtrees);
             }
         });
-        let top = || {
-            for &s in plan.top() {
-                let mut book = team.profiler().map(|p| Book::top(p, s));
-                let id = self.front_id(s as usize);
-                let crew = match short {
-                    true => Crew::Alone(0),
-                    false => Crew::of(team, id, self.size(s as usize)),
-                };
-                // SAFETY: all children are done; the front is in the hands of the team.
-                unsafe { self.process(s as usize, 0, crew, &failure, book.as_mut()) };
-                if let Some(book) = book {
-                    book.close();
-                }
-            }
-        };
         if !plan.top().is_empty() {
-            team.during(Phase::Top, 0, top);
+            self.above.begin();
+            let members = if short { 1 } else { plan.threads() };
+            team.during(Phase::Top, 0, || {
+                team.run_aided(members, &|aid| self.work_above(team, aid, &failure));
+            });
         }
         match failure.into_inner() {
             _ if self.meter.cancelled() => Outcome::Cancelled,
             Some((position, pivot)) => Outcome::Failed(position, pivot),
             None => Outcome::Done,
+        }
+    }
+
+    /// A member's part of the fronts above the subtrees: those that it begins, and help with others' as long as there are any.
+    fn work_above(&self, team: &Team, aid: Aid<'_>, failure: &FirstFailure) {
+        let plan = self.memory.plan;
+        // One front at a time is the caller's: another member may be kept from it by another program.
+        let begins = aid.member() == 0 || plan.top_window() > 0;
+        let mut patience = Patience::default();
+        while !self.above.all_done() {
+            if let Some(k) = begins.then(|| self.above.take()).flatten() {
+                let s = plan.top()[k] as usize;
+                let profiler = team.profiler();
+                let mut book = profiler.map(|p| Book::top(p, aid.member(), s as u32));
+                let crew = match aid.is_alone() {
+                    true => Crew::Alone(aid.member()),
+                    false => Crew::of(team, aid, self.front_id(s), self.size(s)),
+                };
+                let packed = self.memory.packed.wrapping_add(plan.top_packed(k) as usize);
+                // SAFETY: all children are done, and so are all fronts that use its memory before; it was taken by this member alone.
+                unsafe { self.process(s, aid.member(), (crew, packed), failure, book.as_mut()) };
+                if let Some(book) = book {
+                    book.close();
+                }
+                self.above.end(k);
+            } else if !aid.help() {
+                team.rest(aid.member(), &mut patience);
+                continue;
+            }
+            patience = Patience::default();
         }
     }
 
@@ -211,15 +232,15 @@ impl<T: Value> Execution<'_, T> {
         (self.symbolic.npiv(s), self.symbolic.nupd(s))
     }
 
-    /// Assembles and eliminates one front, unless the work has been stopped.
+    /// Assembles and eliminates one front, unless the work has been stopped, with room for its packed rows.
     ///
     /// # Safety
-    /// The children are done, and nobody else works on this front.
+    /// The children are done, and nobody else works on this front or uses the room.
     unsafe fn process(
         &self,
         s: usize,
         member: usize,
-        crew: Crew<'_>,
+        (crew, packed): (Crew<'_>, *mut T),
         failure: &FirstFailure,
         mut book: Option<&mut Book<'_>>,
     ) {
@@ -260,10 +281,6 @@ impl<T: Value> Execution<'_, T> {
                 Ok(())
             } else {
                 self.assemble(s, member, &front, crew, &mut laps);
-                let packed = match crew {
-                    Crew::Alone(member) => self.memory.packed_part(member),
-                    Crew::All(..) => self.memory.packed,
-                };
                 eliminate(&front, packed, crew, &self.meter)
             }
         };
@@ -272,7 +289,7 @@ impl<T: Value> Execution<'_, T> {
             unsafe { write_strips(room, (npiv, nupd), block, self.memory.panel(s), self.isa) };
         }
         if let Some(book) = book {
-            book.end(id, laps, !whole && matches!(crew, Crew::All(..)));
+            book.end(id, laps, !whole && matches!(crew, Crew::Aided(..)));
         }
         if let Err(Stop::Pivot(pivot)) = outcome {
             failure.report((first + pivot.index) as u64, pivot.value);

@@ -8,6 +8,7 @@ use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
 use tamarack_store::{Arena, Pace, return_spare_blocks};
 use tamarack_symbolic::SymbolicFactor;
 
+use crate::above::Above;
 use crate::control::{Control, Meter};
 use crate::error::FactorError;
 use crate::execute::{Execution, Outcome, Spaces};
@@ -46,6 +47,7 @@ pub struct NumericFactor<T> {
     arena: Arena<T>,
     packed: Arena<T>,
     spaces: Spaces<T>,
+    above: Above,
     shift: Option<f64>,
     current: bool,
     /// While the arena is as it was made: how quickly its pages came so far.
@@ -92,6 +94,7 @@ impl<T: Value> NumericFactor<T> {
             arena: Arena::new(plan.arena_len())?,
             packed: Arena::new(plan.packed_len())?,
             spaces: Spaces::new(team.size(), &plan),
+            above: Above::new(&plan),
             pattern: a.pattern().clone(),
             options: *options,
             shift: None,
@@ -170,6 +173,7 @@ impl<T: Value> NumericFactor<T> {
             },
             symbolic: self.plan.symbolic(),
             spaces: &self.spaces,
+            above: &self.above,
             values,
             shift,
             fresh: self.new_arena.take().map(|pace| {

@@ -10,6 +10,7 @@
 //! [`DevicePlan`].
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
+mod above;
 mod assemble;
 mod control;
 mod device;

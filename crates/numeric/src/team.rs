@@ -151,7 +151,7 @@ impl Team {
         let waiting = self.profiler().map(|profiler| (profiler, Instant::now()));
         self.shared.gate.withdraw();
         if let Some((profiler, since)) = waiting {
-            profiler.waited(since);
+            profiler.waited(0, since);
         }
         let helper_panicked = self.shared.panicked.swap(false, Ordering::Relaxed);
         let of_helper = helper_panicked.then(|| self.shared.take_panic()).flatten();

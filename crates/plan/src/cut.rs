@@ -139,7 +139,7 @@ impl Best {
 }
 
 /// Predicted seconds of a front by all threads, of those that it takes one.
-fn secs_together(secs: f64, threads: usize) -> f64 {
+pub(crate) fn secs_together(secs: f64, threads: usize) -> f64 {
     let members = (secs / SECS_PER_MEMBER).clamp(1.0, threads as f64);
     secs / (1.0 + HELP * (members - 1.0))
 }

@@ -19,6 +19,7 @@ mod report;
 mod room;
 mod sizes;
 mod staged;
+mod top;
 
 pub use cost::{front_assembly_bytes, predicted_secs};
 pub use error::PlanError;

@@ -29,6 +29,7 @@ use tamarack_symbolic::SymbolicFactor;
 use crate::error::PlanError;
 use crate::plan::UpdatePlace;
 use crate::room::Room;
+use crate::top::TopOrder;
 
 /// A subtree whose stack is at most this part of the factor is walked on a stack as a whole: the
 /// slack that this costs is of that order.
@@ -84,18 +85,18 @@ impl<'a> Tree<'a> {
     }
 
     /// Finds all places for `threads`: `subtrees` are the roots of the tasks, `top` the supernodes
-    /// above them in postorder.
+    /// above them.
     ///
     /// # Errors
     /// [`PlanError::TooLarge`] where the factor's length does not fit into 64 bits.
     pub fn lay_out(
         &self,
         subtrees: &[u32],
-        top: &[u32],
+        top: &TopOrder,
         threads: usize,
     ) -> Result<Places, PlanError> {
         let count = self.symbolic.supernodes();
-        let (panel, factor_len) = self.panels(top)?;
+        let (panel, factor_len) = self.panels(&top.fronts)?;
         let mut places = Places {
             panel,
             update: vec![UpdatePlace::None; count],
@@ -121,11 +122,13 @@ impl<'a> Tree<'a> {
         Ok(places)
     }
 
-    /// Where panels begin, and the end: those of the subtrees first, each group in postorder.
+    /// Where panels begin, and the end: those of the subtrees first, in postorder.
     fn panels(&self, top: &[u32]) -> Result<(Vec<u64>, u64), PlanError> {
         let mut panel = vec![0; self.symbolic.supernodes()];
         let mut next = 0u64;
-        let mut above = top.iter().copied().peekable();
+        let mut above = top.to_vec();
+        above.sort_unstable();
+        let mut above = above.into_iter().peekable();
         let below = (0..panel.len() as u32).filter(|&s| above.next_if_eq(&s).is_none());
         for s in below.chain(top.iter().copied()) {
             let s = s as usize;
@@ -199,17 +202,31 @@ impl<'a> Tree<'a> {
 
     /// Several threads: the top front by front, and a stack for each thread before that, when all
     /// panels of the subtrees are in use and none of the top.
+    ///
+    /// Of the top a front may be in work together with those up to `window` places before it: what a front reads is kept for as many
+    /// places behind it.
     fn walk_together(
         &self,
         places: &mut Places,
         subtrees: &[u32],
-        top: &[u32],
+        top: &TopOrder,
         threads: usize,
     ) -> Packing {
         let mut packing = Packing::new(places);
-        for &s in top.iter().rev() {
+        let (top, window) = (&top.fronts[..], top.window);
+        for (k, &s) in top.iter().enumerate().rev() {
             let s = s as usize;
-            packing.front(self, s, places.panel[s] + self.panel_len(s));
+            let level = places.panel[s] + self.panel_len(s);
+            // What these read is there up to this front's time, and for the last one no longer.
+            let first = k.checked_sub(window);
+            let until_now = match k + 1 == top.len() {
+                true => first.unwrap_or(0)..k + 1,
+                false => first.map_or(0..0, |first| first..first + 1),
+            };
+            for &read in top[until_now].iter().rev() {
+                packing.take_children(self, read as usize, level);
+            }
+            packing.release(self, s);
         }
         let level = top
             .first()
@@ -309,10 +326,15 @@ impl Packing {
 
     /// Goes back over front `s`.
     fn front(&mut self, tree: &Tree<'_>, s: usize, level: u64) {
+        self.take_children(tree, s, level);
+        self.release(tree, s);
+    }
+
+    /// Takes room for the children's matrices of front `s`.
+    fn take_children(&mut self, tree: &Tree<'_>, s: usize, level: u64) {
         for &c in tree.symbolic.children(s) {
             let c = c as usize;
             self.from_end[c] = self.take(tree.update_len[c], level);
         }
-        self.release(tree, s);
     }
 }

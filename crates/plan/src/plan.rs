@@ -14,6 +14,7 @@ use crate::memory::MemoryUse;
 use crate::options::{PlanOptions, Precision};
 use crate::places::{Places, Tree};
 use crate::sizes::{Largest, bytes, packed_len, plan_bytes, workspace_bytes};
+use crate::top::{PackedPlaces, TopOrder};
 
 /// A subtree of the assembly tree that one thread walks alone, in postorder.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,7 +49,8 @@ pub struct FactorPlan {
     threads: usize,
     places: Places,
     subtrees: Vec<Subtree>,
-    top: Vec<u32>,
+    top: TopOrder,
+    packed: PackedPlaces,
     memory: MemoryUse,
     /// Of the largest front, and of the largest that is eliminated in one piece.
     orders: [usize; 2],
@@ -83,6 +85,7 @@ impl FactorPlan {
         let threads = worth_threads(alone_secs, machine.threads);
         let (subtree_secs, first) = subtree_sums(&symbolic, &secs);
         let (roots, top) = cut(&symbolic, &secs, &subtree_secs, threads);
+        let top = TopOrder::new(&symbolic, top, &secs, threads);
         let tree = Tree::new(&symbolic, options.block, value_bytes, &first);
         let places = tree.lay_out(&roots, &top, threads)?;
         let Largest { orders, panel_room } = Largest::of(&symbolic, options.block);
@@ -99,10 +102,10 @@ impl FactorPlan {
             .iter()
             .flat_map(|t| t.first as usize..=t.root as usize);
         let packed_part = of_subtrees.map(packed).max().unwrap_or(0);
-        let of_top = top.iter().map(|&s| packed(s as usize)).max().unwrap_or(0);
-        let packed_len = of_top.max(packed_part * threads as u64);
+        let of_top = top.packed_places(packed);
+        let packed_len = of_top.len.max(packed_part * threads as u64);
         let below = list_schedule(subtrees.iter().map(|t| t.secs), threads);
-        let above: f64 = top.iter().map(|&s| secs[s as usize]).sum();
+        let above: f64 = top.fronts.iter().map(|&s| secs[s as usize]).sum();
         let memory = MemoryUse {
             factor_bytes: bytes(places.factor_len, value_bytes)?,
             update_bytes: bytes(places.arena_len - places.factor_len, value_bytes)?,
@@ -119,6 +122,7 @@ impl FactorPlan {
             places,
             subtrees,
             top,
+            packed: of_top,
             memory,
             orders,
             packed_len,
@@ -243,7 +247,7 @@ impl FactorPlan {
 
     /// Up to where the arena, in numbers, is for panels of subtrees: all of it if there is nothing above them.
     pub fn subtrees_end(&self) -> u64 {
-        let first = self.top.first();
+        let first = self.top().first();
         first.map_or(self.places.arena_len, |&s| self.panel_start(s as usize))
     }
 
@@ -266,9 +270,20 @@ impl FactorPlan {
         &self.subtrees
     }
 
-    /// Supernodes above the subtrees, in postorder, each for all threads together.
+    /// Supernodes above the subtrees, in the order in which they are to be begun, children before parents; threads work on them
+    /// together.
     pub fn top(&self) -> &[u32] {
-        &self.top
+        &self.top.fronts
+    }
+
+    /// A front of [`top`](Self::top) may be begun when its children are done, and all that are more than so many places before it.
+    pub fn top_window(&self) -> usize {
+        self.top.window
+    }
+
+    /// Where the packed rows of the front at place `k` of [`top`](Self::top) have room, in numbers.
+    pub fn top_packed(&self, k: usize) -> u64 {
+        self.packed.at[k]
     }
 
     /// Memory at the peak.
@@ -286,8 +301,7 @@ impl FactorPlan {
         self.orders[1]
     }
 
-    /// Numbers of working memory for the packed rows of fronts that are eliminated in steps: the
-    /// whole for a front above the subtrees.
+    /// Numbers of working memory for the packed rows of fronts that are eliminated in steps.
     pub fn packed_len(&self) -> u64 {
         self.packed_len
     }

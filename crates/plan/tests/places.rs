@@ -160,8 +160,21 @@ fn what_lives_together_never_overlaps() {
             }
             live.kept.truncate(panels);
             tops += plan.top().len();
-            for &s in plan.top() {
-                live.process(s as usize);
+            // What a front reads stays as long as others may be in work together with it.
+            let (top, window) = (plan.top(), plan.top_window());
+            assert_eq!(window > 0, threads > 2);
+            for (k, &s) in top.iter().enumerate() {
+                if let Some(done) = k.checked_sub(window + 1) {
+                    live.drop_children(top[done] as usize);
+                }
+                live.keep(format!("panel {s}"), plan.panel_range(s as usize));
+                live.come(s as usize, range(&plan, s as usize, 0));
+                let place = |c: &u32| top.iter().position(|s| s == c);
+                let children = symbolic.children(s as usize).iter().filter_map(place);
+                assert!(children.max() < Some(k), "a child of {s} comes later");
+            }
+            for &s in &top[top.len().saturating_sub(window + 1)..] {
+                live.drop_children(s as usize);
             }
         }
     }

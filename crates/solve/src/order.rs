@@ -177,7 +177,7 @@ impl Order<'_> {
             if own() || self.team.taking(aid.member(), share, || aid.help()) {
                 patience = Patience::default();
             } else {
-                patience.wait();
+                self.team.rest(aid.member(), &mut patience);
             }
         }
     }

@@ -139,11 +139,11 @@ impl<'a> Book<'a> {
         }
     }
 
-    /// Opens the book of a front above the subtrees.
-    pub fn top(profiler: &'a Profiler, s: u32) -> Self {
+    /// Opens the book of a member that begins a front above the subtrees.
+    pub fn top(profiler: &'a Profiler, member: usize, s: u32) -> Self {
         Self {
             sampling: false,
-            ..Self::subtree(profiler, 0, s)
+            ..Self::subtree(profiler, member, s)
         }
     }
 

@@ -373,7 +373,7 @@ fn lane_time(member: usize, lane: &LanePhase, wall_ns: u64) -> LaneTime {
     // The caller works whenever it does not wait; the others only in tasks and shares.
     let busy_ns = match member {
         0 => wall_ns.saturating_sub(lane.wait_ns),
-        _ => lane.busy_ns.min(wall_ns),
+        _ => lane.busy_ns.saturating_sub(lane.wait_ns).min(wall_ns),
     };
     let mut parts = [0; Part::COUNT];
     for cell in &lane.classes {

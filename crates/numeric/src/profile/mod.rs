@@ -22,7 +22,7 @@ pub use data::{
     Profile,
 };
 
-use crate::team::Team;
+use crate::team::{Aid, Patience, Team};
 use book::Cell;
 use events::Events;
 
@@ -153,10 +153,18 @@ impl Profiler {
         }
     }
 
-    /// Books the time in which the caller of a loop waited for the others.
-    pub(crate) fn waited(&self, began: Instant) {
-        let waited = self.push(0, Span::new(Activity::Wait), began, 0);
-        self.lane(0).phases[self.current()].wait_ns += waited;
+    /// Books the time in which a member that had begun a loop waited for the others.
+    pub(crate) fn waited(&self, member: usize, began: Instant) {
+        let waited = self.push(member, Span::new(Activity::Wait), began, 0);
+        self.lane(member).phases[self.current()].wait_ns += waited;
+    }
+
+    /// Books a moment in which a member had nothing to do, if it is the caller, who else counts as busy.
+    pub(crate) fn rested(&self, member: usize, began: Instant) {
+        if member == 0 {
+            let waited = self.ns(Instant::now()).saturating_sub(self.ns(began));
+            self.lane(0).phases[self.current()].wait_ns += waited;
+        }
     }
 
     /// Books parts of a front that a member did in its share of a loop.
@@ -216,14 +224,14 @@ impl Team {
         result
     }
 
-    /// Does what member 0 does between loops, and books it.
-    pub fn once_as<R>(&self, span: Span, work: impl FnOnce() -> R) -> R {
+    /// Does what a member does between loops that it shares, and books it.
+    pub(crate) fn once_as<R>(&self, member: usize, span: Span, work: impl FnOnce() -> R) -> R {
         let Some(profiler) = self.profiler() else {
             return work();
         };
         let began = Instant::now();
         let result = work();
-        profiler.took(0, span, began);
+        profiler.took(member, span, began);
         result
     }
 
@@ -238,6 +246,15 @@ impl Team {
             profiler.took(member, span, began);
         }
         any
+    }
+
+    /// Waits a moment, as a member that has nothing to do.
+    pub fn rest(&self, member: usize, patience: &mut Patience) {
+        let began = self.profiler().map(|profiler| (profiler, Instant::now()));
+        patience.wait();
+        if let Some((profiler, began)) = began {
+            profiler.rested(member, began);
+        }
     }
 
     /// [`for_each`](Self::for_each) with each member's share booked.
@@ -274,6 +291,43 @@ impl Team {
                 body(i, member);
             }
         });
+    }
+
+    /// [`Aid::for_each`] with the share of each member booked.
+    pub(crate) fn share_as(
+        &self,
+        (aid, helpers): (Aid<'_>, usize),
+        span: Span,
+        count: usize,
+        body: impl Fn(usize, usize) + Sync,
+    ) {
+        let Some(profiler) = self.profiler() else {
+            return aid.for_each(helpers, count, body);
+        };
+        let own = aid.member();
+        let next = AtomicUsize::new(0);
+        // When this member had nothing more to do.
+        let ended = Mutex::new(None);
+        aid.share(helpers.min(count.saturating_sub(1)), &|member| {
+            let (began, mut came) = (Instant::now(), false);
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                if i >= count {
+                    break;
+                }
+                came = true;
+                body(i, member);
+            }
+            if came {
+                profiler.took(member, span, began);
+            }
+            if member == own {
+                *lock(&ended) = Some(Instant::now());
+            }
+        });
+        if let Some(ended) = *lock(&ended) {
+            profiler.waited(own, ended);
+        }
     }
 
     /// [`run_by`](Self::run_by) with the share of each member booked that says it had one.

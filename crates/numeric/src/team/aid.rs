@@ -49,6 +49,11 @@ impl<'a> Aid<'a> {
         self.member
     }
 
+    /// Whether nobody can come.
+    pub fn is_alone(&self) -> bool {
+        self.doors.is_empty()
+    }
+
     /// Calls `work(member)` here, and by up to `helpers` others that come meanwhile; returns when all have returned. `work` must get
     /// everything done even if nobody comes, and returns when nothing is left to be begun.
     ///
