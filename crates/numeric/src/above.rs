@@ -14,6 +14,8 @@ pub(crate) struct Above {
     /// Children of each front, and the place of the one above it.
     children: Vec<usize>,
     parent: Vec<Option<usize>>,
+    /// The place of the front above each subtree.
+    above: Vec<Option<usize>>,
     window: usize,
     state: Mutex<State>,
     /// Whether a front may be begun.
@@ -31,6 +33,8 @@ struct State {
     done: Vec<bool>,
     /// All before this one are done.
     all_before: usize,
+    /// Subtrees that are not done.
+    subtrees: usize,
 }
 
 impl Above {
@@ -39,25 +43,29 @@ impl Above {
         let (top, symbolic) = (plan.top(), plan.symbolic());
         let mut place = std::collections::HashMap::with_capacity(top.len());
         place.extend(top.iter().zip(0..).map(|(&s, k)| (s as usize, k)));
-        let above = |&s: &u32| symbolic.parent(s as usize);
-        let parent: Vec<Option<usize>> = top
-            .iter()
-            .map(|s| above(s).and_then(|up| place.get(&up).copied()))
-            .collect();
-        let mut children = vec![0; top.len()];
-        parent.iter().flatten().for_each(|&up| children[up] += 1);
+        let above = |s: u32| {
+            symbolic
+                .parent(s as usize)
+                .and_then(|up| place.get(&up).copied())
+        };
+        let parent: Vec<Option<usize>> = top.iter().map(|&s| above(s)).collect();
+        // With nothing above them, subtrees may be as many as unknowns.
+        let below = if top.is_empty() { &[] } else { plan.subtrees() };
+        let above: Vec<Option<usize>> = below.iter().map(|tree| above(tree.root)).collect();
+        let children = children_of(&parent, &above);
         Self {
             window: plan.top_window(),
             state: Mutex::new(State {
                 waiting: Vec::with_capacity(top.len()),
                 ready: Vec::with_capacity(top.len()),
                 done: Vec::with_capacity(top.len()),
-                all_before: 0,
+                ..State::default()
             }),
             any: AtomicBool::new(false),
             left: AtomicUsize::new(0),
             children,
             parent,
+            above,
         }
     }
 
@@ -71,6 +79,7 @@ impl Above {
         state.done.clear();
         state.done.resize(self.children.len(), false);
         state.all_before = 0;
+        state.subtrees = self.above.len();
         self.left.store(self.children.len(), Ordering::Release);
         self.say(&state);
     }
@@ -87,7 +96,7 @@ impl Above {
         }
         let mut state = self.state();
         let (at, &first) = state.ready.iter().enumerate().min_by_key(|&(_, k)| k)?;
-        if first > state.all_before + self.window {
+        if !self.is_early(first, &state) {
             return None;
         }
         state.ready.swap_remove(at);
@@ -102,21 +111,42 @@ impl Above {
         while state.done.get(state.all_before) == Some(&true) {
             state.all_before += 1;
         }
-        if let Some(up) = self.parent[k] {
+        self.end_child(self.parent[k], &mut state);
+        drop(state);
+        self.left.fetch_sub(1, Ordering::Release);
+    }
+
+    /// A subtree, by its place among those of the plan, is done.
+    pub fn end_subtree(&self, tree: usize) {
+        if self.children.is_empty() {
+            return;
+        }
+        let mut state = self.state();
+        state.subtrees -= 1;
+        self.end_child(self.above[tree], &mut state);
+    }
+
+    fn end_child(&self, parent: Option<usize>, state: &mut State) {
+        if let Some(up) = parent {
             state.waiting[up] -= 1;
             if state.waiting[up] == 0 {
                 state.ready.push(up);
             }
         }
-        self.say(&state);
-        drop(state);
-        self.left.fetch_sub(1, Ordering::Release);
+        self.say(state);
+    }
+
+    /// Whether nothing is in the memory of a front that others still read or work in.
+    fn is_early(&self, k: usize, state: &State) -> bool {
+        match state.subtrees {
+            0 => k <= state.all_before + self.window,
+            _ => self.window > 0 && k <= self.window,
+        }
     }
 
     /// Says to those who ask without the lock whether there is anything.
     fn say(&self, state: &State) {
-        let last = state.all_before + self.window;
-        let any = state.ready.iter().any(|&k| k <= last);
+        let any = state.ready.iter().any(|&k| self.is_early(k, state));
         self.any.store(any, Ordering::Release);
     }
 
@@ -126,17 +156,24 @@ impl Above {
     }
 }
 
+/// Children of each front, given the places above all others and all subtrees.
+fn children_of(parent: &[Option<usize>], above: &[Option<usize>]) -> Vec<usize> {
+    let mut children = vec![0; parent.len()];
+    let all = parent.iter().chain(above).flatten();
+    all.for_each(|&up| children[up] += 1);
+    children
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// A top of which all is known but the plan.
-    fn above(parent: &[Option<usize>], window: usize) -> Above {
-        let mut children = vec![0; parent.len()];
-        parent.iter().flatten().for_each(|&up| children[up] += 1);
+    fn above(parent: &[Option<usize>], subtrees: &[Option<usize>], window: usize) -> Above {
         Above {
-            children,
+            children: children_of(parent, subtrees),
             parent: parent.to_vec(),
+            above: subtrees.to_vec(),
             window,
             state: Mutex::default(),
             any: AtomicBool::new(false),
@@ -148,7 +185,7 @@ mod tests {
     fn parents_wait_for_children_and_all_for_those_before_the_window() {
         let parent = [Some(4), Some(4), Some(5), Some(5), Some(6), Some(6), None];
         for round in 0..2 {
-            let above = above(&parent, 2);
+            let above = above(&parent, &[], 2);
             above.begin();
             assert_eq!([above.take(), above.take()], [Some(0), Some(1)]);
             assert_eq!(
@@ -177,7 +214,7 @@ mod tests {
 
     #[test]
     fn without_a_window_they_come_one_after_the_other() {
-        let above = above(&[Some(2), Some(2), None, None], 0);
+        let above = above(&[Some(2), Some(2), None, None], &[], 0);
         for _ in 0..2 {
             above.begin();
             for k in 0..4 {
@@ -185,6 +222,26 @@ mod tests {
                 above.end(k);
             }
             assert!(above.all_done());
+        }
+    }
+
+    #[test]
+    fn some_are_begun_before_all_subtrees_are_done() {
+        let (parent, subtrees) = (
+            [Some(3), Some(3), Some(3), None],
+            [Some(2), Some(0), None, Some(1)],
+        );
+        for window in [0, 1, 3] {
+            let above = above(&parent, &subtrees, window);
+            above.begin();
+            assert_eq!(above.take(), None);
+            above.end_subtree(0);
+            assert_eq!(above.take(), (window == 3).then_some(2));
+            above.end_subtree(1);
+            assert_eq!(above.take(), (window > 0).then_some(0));
+            above.end_subtree(3);
+            above.end_subtree(2);
+            assert_eq!(above.take(), Some(usize::from(window > 0)));
         }
     }
 }

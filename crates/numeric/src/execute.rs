@@ -146,49 +146,56 @@ impl<T: Value> Execution<'_, T> {
         let failure = FirstFailure::new();
         let plan = self.memory.plan;
         let next = AtomicUsize::new(0);
-        let subtrees = |member: usize| {
-            // A team may have more members than the plan has stacks.
-            while member < plan.threads() {
-                let Some(subtree) = plan.subtrees().get(next.fetch_add(1, Ordering::Relaxed))
-                else {
-                    break;
-                };
-                let mut book = team
-                    .profiler()
-                    .map(|p| Book::subtree(p, member, subtree.root));
-                for s in subtree.first..=subtree.root {
-                    let crew = (Crew::Alone(member), self.memory.packed_part(member));
-                    // SAFETY: subtrees are disjoint, and the stack is this member's own.
-                    unsafe { self.process(s as usize, member, crew, &failure, book.as_mut()) };
-                }
-                if let Some(book) = book {
-                    book.close();
-                }
-            }
-        };
         let calls_secs = match self.fresh {
             Some(_) => START_SECS,
             None => CALL_SECS * (plan.threads() - 1) as f64,
         };
         let short = plan.saved_secs() < calls_secs;
-        team.during(Phase::Subtrees, 0, || {
-            if short || plan.subtrees().len() <= 1 {
-                subtrees(0);
-            } else {
-                team.run(&subtrees);
+        let below = |member: usize| self.work_below(team, member, &next, &failure);
+        let above = |aid: Aid<'_>| self.work_above(team, aid, &failure);
+        self.above.begin();
+        let members = if short { 1 } else { plan.threads() };
+        // A profile keeps the phases apart.
+        if plan.top_window() == 0 || short || team.profiler().is_some() {
+            let of_subtrees = members.min(plan.subtrees().len());
+            team.during(Phase::Subtrees, 0, || team.run_by(of_subtrees, &below));
+            if !plan.top().is_empty() {
+                team.during(Phase::Top, 0, || team.run_aided(members, &above));
             }
-        });
-        if !plan.top().is_empty() {
-            self.above.begin();
-            let members = if short { 1 } else { plan.threads() };
-            team.during(Phase::Top, 0, || {
-                team.run_aided(members, &|aid| self.work_above(team, aid, &failure));
+        } else {
+            // Who finds no more subtrees goes on with what is above those that are done.
+            team.run_aided(members, &|aid| {
+                below(aid.member());
+                above(aid);
             });
         }
         match failure.into_inner() {
             _ if self.meter.cancelled() => Outcome::Cancelled,
             Some((position, pivot)) => Outcome::Failed(position, pivot),
             None => Outcome::Done,
+        }
+    }
+
+    /// A member's part of the subtrees: as many as it gets of those from `next` on.
+    fn work_below(&self, team: &Team, member: usize, next: &AtomicUsize, failure: &FirstFailure) {
+        let plan = self.memory.plan;
+        // A team may have more members than the plan has stacks.
+        while member < plan.threads() {
+            let tree = next.fetch_add(1, Ordering::Relaxed);
+            let Some(subtree) = plan.subtrees().get(tree) else {
+                break;
+            };
+            let profiler = team.profiler();
+            let mut book = profiler.map(|p| Book::subtree(p, member, subtree.root));
+            for s in subtree.first..=subtree.root {
+                let crew = (Crew::Alone(member), self.memory.packed_part(member));
+                // SAFETY: subtrees are disjoint, and the stack is this member's own.
+                unsafe { self.process(s as usize, member, crew, failure, book.as_mut()) };
+            }
+            if let Some(book) = book {
+                book.close();
+            }
+            self.above.end_subtree(tree);
         }
     }
 

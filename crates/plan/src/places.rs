@@ -203,8 +203,8 @@ impl<'a> Tree<'a> {
     /// Several threads: the top front by front, and a stack for each thread before that, when all
     /// panels of the subtrees are in use and none of the top.
     ///
-    /// Of the top a front may be in work together with those up to `window` places before it: what a front reads is kept for as many
-    /// places behind it.
+    /// With a window, a front of the top may be in work together with those up to so many places before it: what a front reads is kept
+    /// for as many places behind it. As many fronts may be in work together with the subtrees.
     fn walk_together(
         &self,
         places: &mut Places,
@@ -213,35 +213,59 @@ impl<'a> Tree<'a> {
         threads: usize,
     ) -> Packing {
         let mut packing = Packing::new(places);
-        let (top, window) = (&top.fronts[..], top.window);
-        for (k, &s) in top.iter().enumerate().rev() {
-            let s = s as usize;
-            let level = places.panel[s] + self.panel_len(s);
-            // What these read is there up to this front's time, and for the last one no longer.
-            let first = k.checked_sub(window);
-            let until_now = match k + 1 == top.len() {
-                true => first.unwrap_or(0)..k + 1,
-                false => first.map_or(0..0, |first| first..first + 1),
-            };
-            for &read in top[until_now].iter().rev() {
-                packing.take_children(self, read as usize, level);
-            }
-            packing.release(self, s);
-        }
-        let level = top
-            .first()
-            .map_or(places.factor_len, |&s| places.panel[s as usize]);
         let lens = subtrees
             .iter()
             .map(|&root| self.stack(root as usize, &mut places.update));
         let len = lens.max().unwrap_or(0);
-        let from_end: Vec<u64> = (0..threads).map(|_| packing.take(len, level)).collect();
+        let mut stacks = Vec::with_capacity(threads);
+        let (top, window) = (&top.fronts[..], top.window);
+        // Fronts of the top that are begun while there are stacks.
+        let early = if window == 0 {
+            0
+        } else {
+            top.len().min(window + 1)
+        };
+        for (k, &s) in top.iter().enumerate().rev() {
+            let s = s as usize;
+            self.take_read(&mut packing, places, top, (k, window));
+            if k + 1 == early {
+                // What this front and those before it write to is there together with the stacks.
+                let level = places.panel[s] + self.panel_len(s);
+                stacks.extend((0..threads).map(|_| packing.take(len, level)));
+            }
+            packing.release(self, s);
+        }
+        if early == 0 {
+            let first = top.first().map(|&s| places.panel[s as usize]);
+            let level = first.unwrap_or(places.factor_len);
+            stacks.extend((0..threads).map(|_| packing.take(len, level)));
+        }
         places.stack_len = len;
-        places.stacks = from_end
+        places.stacks = stacks
             .iter()
             .map(|at| packing.arena_len - at - len)
             .collect();
         packing
+    }
+
+    /// Takes room for what fronts of the top read that may be in work together with the one at place `k` and with none behind it.
+    fn take_read(
+        &self,
+        packing: &mut Packing,
+        places: &Places,
+        top: &[u32],
+        (k, window): (usize, usize),
+    ) {
+        let s = top[k] as usize;
+        let level = places.panel[s] + self.panel_len(s);
+        let first = k.checked_sub(window);
+        let until_now = match k + 1 == top.len() {
+            true => first.unwrap_or(0)..k + 1,
+            false => first.map_or(0..0, |first| first..first + 1),
+        };
+        for &read in top[until_now].iter().rev() {
+            packing.take_children(self, read as usize, level);
+        }
     }
 
     /// Largest sum of update matrices that live together in the postorder walk of each subtree.

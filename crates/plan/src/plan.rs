@@ -51,6 +51,7 @@ pub struct FactorPlan {
     subtrees: Vec<Subtree>,
     top: TopOrder,
     packed: PackedPlaces,
+    packed_top: u64,
     memory: MemoryUse,
     /// Of the largest front, and of the largest that is eliminated in one piece.
     orders: [usize; 2],
@@ -103,7 +104,12 @@ impl FactorPlan {
             .flat_map(|t| t.first as usize..=t.root as usize);
         let packed_part = of_subtrees.map(packed).max().unwrap_or(0);
         let of_top = top.packed_places(packed);
-        let packed_len = of_top.len.max(packed_part * threads as u64);
+        let of_subtrees = packed_part * threads as u64;
+        // With a window, fronts of the top are in work together with subtrees.
+        let (packed_top, packed_len) = match top.window {
+            0 => (0, of_subtrees.max(of_top.len)),
+            _ => (of_subtrees, of_subtrees + of_top.len),
+        };
         let below = list_schedule(subtrees.iter().map(|t| t.secs), threads);
         let above: f64 = top.fronts.iter().map(|&s| secs[s as usize]).sum();
         let memory = MemoryUse {
@@ -123,6 +129,7 @@ impl FactorPlan {
             subtrees,
             top,
             packed: of_top,
+            packed_top,
             memory,
             orders,
             packed_len,
@@ -276,14 +283,15 @@ impl FactorPlan {
         &self.top.fronts
     }
 
-    /// A front of [`top`](Self::top) may be begun when its children are done, and all that are more than so many places before it.
+    /// A front of [`top`](Self::top) may be begun when its children are done, and all that are more than so many places before it; one
+    /// that is more than so many behind the first also waits for all subtrees, and without a window all do.
     pub fn top_window(&self) -> usize {
         self.top.window
     }
 
     /// Where the packed rows of the front at place `k` of [`top`](Self::top) have room, in numbers.
     pub fn top_packed(&self, k: usize) -> u64 {
-        self.packed.at[k]
+        self.packed_top + self.packed.at[k]
     }
 
     /// Memory at the peak.

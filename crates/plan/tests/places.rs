@@ -158,12 +158,17 @@ fn what_lives_together_never_overlaps() {
                 walk_on_stack(&plan, tree.first, tree.root, k % threads);
                 live.come(tree.root as usize, range(&plan, tree.root as usize, 0));
             }
-            live.kept.truncate(panels);
+            if plan.top_window() == 0 {
+                live.kept.truncate(panels);
+            }
             tops += plan.top().len();
             // What a front reads stays as long as others may be in work together with it.
             let (top, window) = (plan.top(), plan.top_window());
             assert_eq!(window > 0, threads > 2);
             for (k, &s) in top.iter().enumerate() {
+                if k == window + 1 {
+                    live.kept.retain(|(name, _)| !name.starts_with("stack"));
+                }
                 if let Some(done) = k.checked_sub(window + 1) {
                     live.drop_children(top[done] as usize);
                 }

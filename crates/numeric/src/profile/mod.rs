@@ -169,8 +169,8 @@ impl Profiler {
 
     /// Books parts of a front that a member did in its share of a loop.
     pub(crate) fn add(&self, member: usize, front: FrontId, laps: &Laps) {
-        let phase = self.current();
-        self.lane(member).phases[phase].classes[front.class()].add_laps(laps, self.clock_ns);
+        let cells = &mut self.lane(member).phases[self.current()].classes;
+        cells[front.class()].add_laps(laps, self.clock_ns);
     }
 
     /// Everything since the profiler was made or this was called last; forgets it.
