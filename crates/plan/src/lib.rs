@@ -10,6 +10,7 @@
 mod cost;
 mod cut;
 mod error;
+mod laid;
 mod machine;
 mod memory;
 mod options;

@@ -66,6 +66,28 @@ pub(crate) struct Places {
     pub panels_only: u64,
 }
 
+/// Where the panel of each supernode begins, and the length of all.
+#[derive(Clone, Debug)]
+pub(crate) struct Panels {
+    at: Vec<u64>,
+    len: u64,
+}
+
+impl Places {
+    /// Of panels; nothing else has a place yet.
+    fn new(panels: Panels) -> Self {
+        Self {
+            update: vec![UpdatePlace::None; panels.at.len()],
+            panel: panels.at,
+            stacks: Vec::new(),
+            stack_len: 0,
+            factor_len: panels.len,
+            arena_len: 0,
+            panels_only: 0,
+        }
+    }
+}
+
 impl<'a> Tree<'a> {
     /// A tree with block columns of `block` columns of numbers of so many bytes; `first` has one for each supernode.
     pub fn new(
@@ -84,33 +106,60 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Finds all places for `threads`: `subtrees` are the roots of the tasks, `top` the supernodes
-    /// above them.
+    /// Finds all places for one thread.
     ///
     /// # Errors
     /// [`PlanError::TooLarge`] where the factor's length does not fit into 64 bits.
+    pub fn lay_out_alone(&self) -> Result<Places, PlanError> {
+        let mut places = Places::new(self.panels(&[])?);
+        let packing = self.walk_alone(&mut places);
+        Ok(self.placed(places, &packing))
+    }
+
+    /// Places the matrices of the subtrees with these roots on a stack of each thread that walks them, and finds how long those have to
+    /// be: one place for each supernode, none yet for the roots and what is above.
+    pub fn stacks(&self, subtrees: &[u32]) -> (Vec<UpdatePlace>, u64) {
+        let mut update = vec![UpdatePlace::None; self.symbolic.supernodes()];
+        let roots = subtrees.iter().map(|&root| root as usize);
+        let longest = roots.map(|root| self.stack(root, &mut update)).max();
+        (update, longest.unwrap_or(0))
+    }
+
+    /// Finds all places for several threads, given the panels and stacks.
     pub fn lay_out(
         &self,
-        subtrees: &[u32],
+        panels: Panels,
+        (update, stack_len): (Vec<UpdatePlace>, u64),
         top: &TopOrder,
         threads: usize,
-    ) -> Result<Places, PlanError> {
-        let count = self.symbolic.supernodes();
-        let (panel, factor_len) = self.panels(&top.fronts)?;
-        let mut places = Places {
-            panel,
-            update: vec![UpdatePlace::None; count],
-            stacks: Vec::new(),
-            stack_len: 0,
-            factor_len,
+    ) -> Places {
+        let (packing, stacks) = self.pack(&panels, stack_len, top, threads);
+        let from_end = stacks.iter().map(|at| packing.arena_len - at - stack_len);
+        let places = Places {
+            panel: panels.at,
+            update,
+            stacks: from_end.collect(),
+            stack_len,
+            factor_len: panels.len,
             arena_len: 0,
             panels_only: 0,
         };
-        let packing = if threads == 1 {
-            self.walk_alone(&mut places)
-        } else {
-            self.walk_together(&mut places, subtrees, top, threads)
-        };
+        self.placed(places, &packing)
+    }
+
+    /// Length of the arena that this takes.
+    pub fn arena_len(
+        &self,
+        panels: &Panels,
+        stack_len: u64,
+        top: &TopOrder,
+        threads: usize,
+    ) -> u64 {
+        self.pack(panels, stack_len, top, threads).0.arena_len
+    }
+
+    /// Places of a walk, with those of the matrices that room was taken for.
+    fn placed(&self, mut places: Places, packing: &Packing) -> Places {
         places.arena_len = packing.arena_len;
         places.panels_only = packing.arena_len - packing.deepest;
         for (s, place) in places.update.iter_mut().enumerate() {
@@ -119,11 +168,14 @@ impl<'a> Tree<'a> {
                 *place = UpdatePlace::Shared(packing.arena_len - packing.from_end[s] - len);
             }
         }
-        Ok(places)
+        places
     }
 
     /// Where panels begin, and the end: those of the subtrees first, in postorder.
-    fn panels(&self, top: &[u32]) -> Result<(Vec<u64>, u64), PlanError> {
+    ///
+    /// # Errors
+    /// [`PlanError::TooLarge`] where that does not fit into 64 bits.
+    pub fn panels(&self, top: &[u32]) -> Result<Panels, PlanError> {
         let mut panel = vec![0; self.symbolic.supernodes()];
         let mut next = 0u64;
         let mut above = top.to_vec();
@@ -137,7 +189,10 @@ impl<'a> Tree<'a> {
                 .checked_add(self.panel_len(s))
                 .ok_or(PlanError::TooLarge)?;
         }
-        Ok((panel, next))
+        Ok(Panels {
+            at: panel,
+            len: next,
+        })
     }
 
     fn panel_len(&self, s: usize) -> u64 {
@@ -176,7 +231,7 @@ impl<'a> Tree<'a> {
         peaks: &[u64],
         small: u64,
     ) -> (Packing, Vec<(Range<usize>, u64, u64)>) {
-        let mut packing = Packing::new(places);
+        let mut packing = Packing::new(self, places.factor_len);
         let mut stacks = Vec::new();
         let mut end = self.symbolic.supernodes();
         while let Some(s) = end.checked_sub(1) {
@@ -204,68 +259,46 @@ impl<'a> Tree<'a> {
     /// panels of the subtrees are in use and none of the top.
     ///
     /// With a window, a front of the top may be in work together with those up to so many places before it: what a front reads is kept
-    /// for as many places behind it. As many fronts may be in work together with the subtrees.
-    fn walk_together(
+    /// for as many places behind it. As many fronts may be in work together with the subtrees. Also returned: distances of the stacks
+    /// from the arena's right end.
+    fn pack(
         &self,
-        places: &mut Places,
-        subtrees: &[u32],
+        panels: &Panels,
+        stack_len: u64,
         top: &TopOrder,
         threads: usize,
-    ) -> Packing {
-        let mut packing = Packing::new(places);
-        let lens = subtrees
-            .iter()
-            .map(|&root| self.stack(root as usize, &mut places.update));
-        let len = lens.max().unwrap_or(0);
+    ) -> (Packing, Vec<u64>) {
+        let mut packing = Packing::new(self, panels.len);
         let mut stacks = Vec::with_capacity(threads);
         let (top, window) = (&top.fronts[..], top.window);
+        let end = |s: u32| panels.at[s as usize] + self.panel_len(s as usize);
         // Fronts of the top that are begun while there are stacks.
-        let early = if window == 0 {
-            0
-        } else {
-            top.len().min(window + 1)
+        let early = match window {
+            0 => 0,
+            _ => top.len().min(window + 1),
         };
         for (k, &s) in top.iter().enumerate().rev() {
-            let s = s as usize;
-            self.take_read(&mut packing, places, top, (k, window));
+            // What fronts read that may be in work together with this one and with none behind it.
+            let first = k.checked_sub(window);
+            let until_now = match k + 1 == top.len() {
+                true => first.unwrap_or(0)..k + 1,
+                false => first.map_or(0..0, |first| first..first + 1),
+            };
+            for &read in top[until_now].iter().rev() {
+                packing.take_children(self, read as usize, end(s));
+            }
             if k + 1 == early {
                 // What this front and those before it write to is there together with the stacks.
-                let level = places.panel[s] + self.panel_len(s);
-                stacks.extend((0..threads).map(|_| packing.take(len, level)));
+                stacks.extend((0..threads).map(|_| packing.take(stack_len, end(s))));
             }
-            packing.release(self, s);
+            packing.release(self, s as usize);
         }
         if early == 0 {
-            let first = top.first().map(|&s| places.panel[s as usize]);
-            let level = first.unwrap_or(places.factor_len);
-            stacks.extend((0..threads).map(|_| packing.take(len, level)));
+            let first = top.first().map(|&s| panels.at[s as usize]);
+            let level = first.unwrap_or(panels.len);
+            stacks.extend((0..threads).map(|_| packing.take(stack_len, level)));
         }
-        places.stack_len = len;
-        places.stacks = stacks
-            .iter()
-            .map(|at| packing.arena_len - at - len)
-            .collect();
-        packing
-    }
-
-    /// Takes room for what fronts of the top read that may be in work together with the one at place `k` and with none behind it.
-    fn take_read(
-        &self,
-        packing: &mut Packing,
-        places: &Places,
-        top: &[u32],
-        (k, window): (usize, usize),
-    ) {
-        let s = top[k] as usize;
-        let level = places.panel[s] + self.panel_len(s);
-        let first = k.checked_sub(window);
-        let until_now = match k + 1 == top.len() {
-            true => first.unwrap_or(0)..k + 1,
-            false => first.map_or(0..0, |first| first..first + 1),
-        };
-        for &read in top[until_now].iter().rev() {
-            packing.take_children(self, read as usize, level);
-        }
+        (packing, stacks)
     }
 
     /// Largest sum of update matrices that live together in the postorder walk of each subtree.
@@ -326,11 +359,11 @@ struct Packing {
 }
 
 impl Packing {
-    fn new(places: &Places) -> Self {
+    fn new(tree: &Tree<'_>, factor_len: u64) -> Self {
         Self {
             room: Room::default(),
-            from_end: vec![0; places.panel.len()],
-            arena_len: places.factor_len,
+            from_end: vec![0; tree.update_len.len()],
+            arena_len: factor_len,
             deepest: 0,
         }
     }

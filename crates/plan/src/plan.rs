@@ -9,6 +9,7 @@ use tamarack_symbolic::SymbolicFactor;
 use crate::cost::front_secs;
 use crate::cut::{cut, list_schedule};
 use crate::error::PlanError;
+use crate::laid::Laid;
 use crate::machine::Machine;
 use crate::memory::MemoryUse;
 use crate::options::{PlanOptions, Precision};
@@ -51,7 +52,7 @@ pub struct FactorPlan {
     subtrees: Vec<Subtree>,
     top: TopOrder,
     packed: PackedPlaces,
-    packed_top: u64,
+    packed_from: u64,
     memory: MemoryUse,
     /// Of the largest front, and of the largest that is eliminated in one piece.
     orders: [usize; 2],
@@ -86,9 +87,6 @@ impl FactorPlan {
         let threads = worth_threads(alone_secs, machine.threads);
         let (subtree_secs, first) = subtree_sums(&symbolic, &secs);
         let (roots, top) = cut(&symbolic, &secs, &subtree_secs, threads);
-        let top = TopOrder::new(&symbolic, top, &secs, threads);
-        let tree = Tree::new(&symbolic, options.block, value_bytes, &first);
-        let places = tree.lay_out(&roots, &top, threads)?;
         let Largest { orders, panel_room } = Largest::of(&symbolic, options.block);
         let subtrees: Vec<Subtree> = roots
             .iter()
@@ -103,12 +101,35 @@ impl FactorPlan {
             .iter()
             .flat_map(|t| t.first as usize..=t.root as usize);
         let packed_part = of_subtrees.map(packed).max().unwrap_or(0);
-        let of_top = top.packed_places(packed);
         let of_subtrees = packed_part * threads as u64;
-        // With a window, fronts of the top are in work together with subtrees.
-        let (packed_top, packed_len) = match top.window {
-            0 => (0, of_subtrees.max(of_top.len)),
-            _ => (of_subtrees, of_subtrees + of_top.len),
+        let fixed_bytes = workspace_bytes(options, orders, threads)
+            + bytes((panel_room * threads) as u64, value_bytes)?
+            + symbolic.heap_bytes()
+            + plan_bytes(count);
+        let limit = machine.memory_bytes.map_or(u64::MAX, |all| {
+            all.saturating_sub(fixed_bytes) / value_bytes as u64
+        });
+        let tree = Tree::new(&symbolic, options.block, value_bytes, &first);
+        let Laid {
+            top,
+            packed: of_top,
+            packed_from,
+            packed_len,
+            places,
+        } = match threads {
+            1 => Laid::alone(&tree, of_subtrees)?,
+            _ => {
+                let by_time = || TopOrder::by_time(&symbolic, &top, &secs, threads);
+                let by_time = (threads > 2).then(by_time);
+                let sizes = (of_subtrees, &packed as &dyn Fn(usize) -> u64);
+                Laid::together(
+                    &tree,
+                    &roots,
+                    (by_time, TopOrder::in_turn(top.clone())),
+                    sizes,
+                    (threads, limit),
+                )?
+            }
         };
         let below = list_schedule(subtrees.iter().map(|t| t.secs), threads);
         let above: f64 = top.fronts.iter().map(|&s| secs[s as usize]).sum();
@@ -129,7 +150,7 @@ impl FactorPlan {
             subtrees,
             top,
             packed: of_top,
-            packed_top,
+            packed_from,
             memory,
             orders,
             packed_len,
@@ -291,7 +312,7 @@ impl FactorPlan {
 
     /// Where the packed rows of the front at place `k` of [`top`](Self::top) have room, in numbers.
     pub fn top_packed(&self, k: usize) -> u64 {
-        self.packed_top + self.packed.at[k]
+        self.packed_from + self.packed.at[k]
     }
 
     /// Memory at the peak.

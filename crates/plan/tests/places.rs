@@ -126,7 +126,7 @@ fn walk_on_stack(plan: &FactorPlan, first: u32, root: u32, member: usize) {
 
 #[test]
 fn what_lives_together_never_overlaps() {
-    let mut tops = 0;
+    let (mut tops, mut windows) = (0, 0);
     for seed in 0..400 {
         let symbolic = random_symbolic(seed);
         for (threads, block) in [(1, 64), (1, 5), (2, 8), (5, 3)] {
@@ -164,7 +164,8 @@ fn what_lives_together_never_overlaps() {
             tops += plan.top().len();
             // What a front reads stays as long as others may be in work together with it.
             let (top, window) = (plan.top(), plan.top_window());
-            assert_eq!(window > 0, threads > 2);
+            assert!(window == 0 || threads > 2);
+            windows += usize::from(window > 0);
             for (k, &s) in top.iter().enumerate() {
                 if k == window + 1 {
                     live.kept.retain(|(name, _)| !name.starts_with("stack"));
@@ -184,6 +185,7 @@ fn what_lives_together_never_overlaps() {
         }
     }
     assert!(tops > 1000, "the cuts left only {tops} fronts above them");
+    assert!(windows > 100, "only {windows} plans have a window");
 }
 
 #[test]
