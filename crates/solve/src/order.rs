@@ -45,12 +45,10 @@ impl Counters {
 
     /// Leaves nodes to whoever is free.
     fn give(&self, nodes: impl Iterator<Item = u32> + Clone) {
-        let mut place = self
-            .given
-            .fetch_add(nodes.clone().count(), Ordering::AcqRel);
-        for node in nodes {
-            self.ready[place].store(node, Ordering::Release);
-            place += 1;
+        let count = nodes.clone().count();
+        let first = self.given.fetch_add(count, Ordering::AcqRel);
+        for (place, node) in self.ready[first..].iter().zip(nodes) {
+            place.store(node, Ordering::Release);
         }
     }
 
@@ -196,5 +194,96 @@ impl Order<'_> {
             true
         };
         self.team.taking(member, Span::new(Activity::Share), work);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tamarack_ordering::{Method, Workspace};
+    use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
+
+    use super::*;
+
+    /// Notes when nodes are done, and shares a loop in every front.
+    struct Noted<'a> {
+        plan: &'a Substitution,
+        clock: AtomicU32,
+        /// When each node was done, 0 if it was not.
+        times: Vec<AtomicU32>,
+    }
+
+    impl<'a> Noted<'a> {
+        fn new(plan: &'a Substitution) -> Self {
+            let all = plan.trees.len() + plan.top.len();
+            Self {
+                plan,
+                clock: AtomicU32::new(0),
+                times: (0..all).map(|_| AtomicU32::new(0)).collect(),
+            }
+        }
+
+        fn note(&self, node: usize) {
+            let now = self.clock.fetch_add(1, Ordering::AcqRel) + 1;
+            assert_eq!(self.times[node].swap(now, Ordering::AcqRel), 0, "twice");
+        }
+
+        /// Times of each node and of the front above it.
+        fn pairs(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+            let trees = self.plan.trees.iter().map(|tree| tree.above);
+            let above = trees.chain(self.plan.top.iter().map(|front| front.above));
+            let time = |node: usize| self.times[node].load(Ordering::Acquire);
+            let pairs = above.enumerate().filter(|&(_, above)| above != NONE);
+            pairs.map(move |(node, above)| {
+                (time(node), time(self.plan.trees.len() + above as usize))
+            })
+        }
+    }
+
+    impl Work for Noted<'_> {
+        fn tree(&self, tree: usize, _: usize) {
+            self.note(tree);
+        }
+
+        fn front(&self, front: usize, aid: Aid<'_>) {
+            let sum = AtomicUsize::new(0);
+            aid.for_each(3, 20, |i, _| {
+                sum.fetch_add(i, Ordering::Relaxed);
+            });
+            assert_eq!(sum.into_inner(), 190);
+            self.note(self.plan.trees.len() + front);
+        }
+    }
+
+    #[test]
+    fn fronts_come_after_their_children_on_the_way_up_and_before_them_on_the_way_down() {
+        let model: tamarack_sparse::models::Model = "p3d7_20".parse().unwrap();
+        let a = model.generate::<f64>().unwrap();
+        let method = Method::NestedDissection(Default::default());
+        let order = tamarack_ordering::order(a.pattern(), &method, &mut Workspace::default());
+        let options = SymbolicOptions::default();
+        let symbolic = SymbolicFactor::analyze(a.pattern(), &order.unwrap(), &options).unwrap();
+        let plan = Substitution::new(&Arc::new(symbolic));
+        assert!(plan.top.len() > 10, "{}", plan.top.len());
+        let counters = Counters::new(&plan);
+        for threads in [1, 2, 5] {
+            let team = Team::new(threads);
+            let order = Order {
+                plan: &plan,
+                team: &team,
+                counters: &counters,
+            };
+            for _ in 0..50 {
+                let (up, down) = (Noted::new(&plan), Noted::new(&plan));
+                order.up(&up);
+                assert!(up.pairs().all(|(child, above)| 0 < child && child < above));
+                order.down(&down);
+                assert!(
+                    down.pairs()
+                        .all(|(child, above)| 0 < above && above < child)
+                );
+            }
+        }
     }
 }

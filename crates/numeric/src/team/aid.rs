@@ -131,3 +131,77 @@ impl Drop for Leaving<'_> {
         self.0.leave();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::super::Team;
+    use super::*;
+
+    #[test]
+    fn every_index_comes_once_whoever_comes() {
+        let team = Team::new(4);
+        for round in 0..200 {
+            let done = AtomicUsize::new(0);
+            team.run_aided(4, &|aid| {
+                if aid.member() < 2 {
+                    aid.for_each(1 + round % 3, 10, |i, member| {
+                        assert!(member < 4);
+                        done.fetch_add(i, Ordering::Relaxed);
+                    });
+                }
+                while aid.help() {}
+            });
+            // The second member may not have come.
+            assert!([45, 90].contains(&done.into_inner()));
+        }
+    }
+
+    #[test]
+    fn the_owner_of_a_door_waits_for_those_who_came() {
+        let team = Team::new(2);
+        for _ in 0..20 {
+            let (came, left) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            team.run_aided(2, &|aid| {
+                if aid.member() == 1 {
+                    while left.load(Ordering::Relaxed) < 2 && !aid.help() {
+                        std::thread::yield_now();
+                    }
+                    return;
+                }
+                aid.share(1, &|_| {
+                    came.fetch_add(1, Ordering::Relaxed);
+                    while came.load(Ordering::Relaxed) < 2 {
+                        std::thread::yield_now();
+                    }
+                    left.fetch_add(1, Ordering::Relaxed);
+                });
+                assert_eq!(left.load(Ordering::Relaxed), 2, "one is still inside");
+            });
+        }
+    }
+
+    #[test]
+    fn a_panic_in_a_shared_loop_is_the_teams_and_the_door_works_again() {
+        let team = Team::new(3);
+        for bad in 0..10 {
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                team.run_aided(3, &|aid| match aid.member() {
+                    0 => aid.for_each(2, 10, |i, _| assert!(i != bad, "on purpose")),
+                    _ => while aid.help() {},
+                });
+            }));
+            assert!(outcome.is_err());
+        }
+        let done = AtomicUsize::new(0);
+        team.run_aided(3, &|aid| {
+            if aid.member() == 0 {
+                aid.for_each(2, 10, |_, _| {
+                    done.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+        assert_eq!(done.into_inner(), 10);
+    }
+}
