@@ -77,15 +77,15 @@ pub(crate) fn cut(
         heap.extend(children.into_iter().flatten().map(|&c| candidate(c)));
         largest
     };
-    let mut above = AboveSecs::new(symbolic, front_secs, threads);
+    let (mut top_secs, mut above_secs) = (0.0, 0.0);
     let total: f64 = heap.iter().map(|c| c.secs).sum();
     // Supernodes replaced so far, those that have to be, and where that takes least.
     let (mut replaced, mut needed, mut best) = (0, 0, Best::default());
     while let Some(&largest) = heap.peek() {
-        let share = (total - above.sum) / threads as f64;
+        let share = (total - top_secs) / threads as f64;
         let limit = share * (1.0 + IMBALANCE);
         // No schedule ends sooner, and one that takes the largest first ends not much later.
-        best.meet(above.secs() + share.max(largest.secs), replaced);
+        best.meet(above_secs + share.max(largest.secs), replaced);
         // Graham 1969: list scheduling ends by share + (1 - 1/threads)·largest. The schedule itself
         // is computed only while there are few tasks, when that bound is far from sharp.
         let bounded = share + (1.0 - 1.0 / threads as f64) * largest.secs <= limit;
@@ -103,7 +103,9 @@ pub(crate) fn cut(
         if large {
             needed = replaced;
         }
-        above.add(root);
+        let secs = front_secs[root];
+        top_secs += secs;
+        above_secs += secs_together(secs, threads);
     }
     // The same once more, as far as that.
     let replaced = best.replaced.max(needed);
@@ -118,57 +120,6 @@ pub(crate) fn cut(
         .map(|c| c.root)
         .collect();
     (roots, top)
-}
-
-/// Predicted seconds of the fronts above a cut.
-struct AboveSecs<'a> {
-    symbolic: &'a SymbolicFactor,
-    front_secs: &'a [f64],
-    threads: usize,
-    /// Of one thread.
-    sum: f64,
-    /// One front after the other.
-    in_turn: f64,
-    /// From the beginning of each front above the cut to the end of all, and most of them; of more than two threads, which
-    /// work on several at a time.
-    ways: Vec<f64>,
-    longest: f64,
-}
-
-impl<'a> AboveSecs<'a> {
-    fn new(symbolic: &'a SymbolicFactor, front_secs: &'a [f64], threads: usize) -> Self {
-        let ways = if threads > 2 { front_secs.len() } else { 0 };
-        Self {
-            symbolic,
-            front_secs,
-            threads,
-            sum: 0.0,
-            in_turn: 0.0,
-            ways: vec![0.0; ways],
-            longest: 0.0,
-        }
-    }
-
-    /// Of one more front, whose parent was added before.
-    fn add(&mut self, s: usize) {
-        let together = secs_together(self.front_secs[s], self.threads);
-        self.sum += self.front_secs[s];
-        self.in_turn += together;
-        if !self.ways.is_empty() {
-            let above = self.symbolic.parent(s).map_or(0.0, |up| self.ways[up]);
-            self.ways[s] = above + together;
-            self.longest = self.longest.max(self.ways[s]);
-        }
-    }
-
-    fn secs(&self) -> f64 {
-        match self.ways.is_empty() {
-            true => self.in_turn,
-            false => self
-                .longest
-                .max(self.sum / (1.0 + HELP * (self.threads - 1) as f64)),
-        }
-    }
 }
 
 /// Where a cut takes least.
