@@ -205,7 +205,7 @@ impl<T: Value> Execution<'_, T> {
         // One front at a time is the caller's: another member may be kept from it by another program.
         let begins = aid.member() == 0 || plan.top_window() > 0;
         let mut patience = Patience::default();
-        while !self.above.all_done() {
+        while !self.above.all_done() && !aid.is_broken() {
             if let Some(k) = begins.then(|| self.above.take()).flatten() {
                 let s = plan.top()[k] as usize;
                 let profiler = team.profiler();

@@ -21,6 +21,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crate::profile::Profiler;
+use aid::Breaking;
 pub use aid::{Aid, Patience};
 use door::Door;
 use gate::Gate;
@@ -139,10 +140,13 @@ impl Team {
         let is_shared = self.size > 1 && members > 1;
         let helpers = is_shared.then(|| self.helpers.try_lock().ok());
         let Some(mut helpers) = helpers.flatten() else {
-            return work(Aid::new(0, &[]));
+            return work(Aid::new(0, &[], &AtomicBool::new(false)));
         };
-        let doors = &self.shared.doors[..];
-        let work = |member| work(Aid::new(member, doors));
+        let (doors, broken) = (&self.shared.doors[..], AtomicBool::new(false));
+        let work = |member| {
+            let _breaking = Breaking(&broken);
+            work(Aid::new(member, doors, &broken));
+        };
         let work: &(dyn Fn(usize) + Sync) = &work;
         helpers.get_or_insert_with(|| self.start());
         // SAFETY: helpers are locked, so nobody else posts, and the job is withdrawn below, whatever the caller's share came to.

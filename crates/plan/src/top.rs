@@ -4,7 +4,7 @@
 //! one front: they work on several, which should not be above each other. Fronts are then begun in the order of the times at which they
 //! might be, if there were threads for all, and each may be in work together with those up to a *window* of places before it.
 //! Update matrices wait longer for it: the wider the window, the more memory. It is as wide as it may be for a quarter more; sixteen
-//! threads take 0.8 to 0.85 of the time with one place, 0.6 to 0.75 with seven (run `threads-3`).
+//! threads take 0.7 to 0.8 of the time with one place, 0.6 to 0.75 with seven (run `threads-3`).
 
 use tamarack_symbolic::SymbolicFactor;
 

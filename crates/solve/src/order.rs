@@ -170,7 +170,7 @@ impl Order<'_> {
     /// Does `own` work, or helps with others', as long as anything is left.
     fn help_until_done(&self, aid: Aid<'_>, own: impl Fn() -> bool) {
         let mut patience = Patience::default();
-        while self.counters.left.load(Ordering::Acquire) > 0 {
+        while self.counters.left.load(Ordering::Acquire) > 0 && !aid.is_broken() {
             let share = Span::new(Activity::Share);
             if own() || self.team.taking(aid.member(), share, || aid.help()) {
                 patience = Patience::default();

@@ -5,7 +5,7 @@
 //! waits for who has not come, as in the loops of a [team](super::Team).
 
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::door::Door;
 use super::gate::SPINS;
@@ -15,6 +15,8 @@ use super::gate::SPINS;
 pub struct Aid<'a> {
     member: usize,
     doors: &'a [Door],
+    /// Whether a member of this loop has panicked.
+    broken: &'a AtomicBool,
     /// A member is one thread.
     stays: PhantomData<*const ()>,
 }
@@ -36,10 +38,11 @@ impl Patience {
 
 impl<'a> Aid<'a> {
     /// A member whose door is its own; with no doors it is alone.
-    pub(super) fn new(member: usize, doors: &'a [Door]) -> Self {
+    pub(super) fn new(member: usize, doors: &'a [Door], broken: &'a AtomicBool) -> Self {
         Self {
             member,
             doors,
+            broken,
             stays: PhantomData,
         }
     }
@@ -52,6 +55,11 @@ impl<'a> Aid<'a> {
     /// Whether nobody can come.
     pub fn is_alone(&self) -> bool {
         self.doors.is_empty()
+    }
+
+    /// Whether another member has panicked: what it had begun will never be done, and is not to be waited for.
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
     }
 
     /// Calls `work(member)` here, and by up to `helpers` others that come meanwhile; returns when all have returned. `work` must get
@@ -107,6 +115,17 @@ impl<'a> Aid<'a> {
             }
         }
         false
+    }
+}
+
+/// Tells the other members of a loop when a panic ends this one's part.
+pub(super) struct Breaking<'a>(pub &'a AtomicBool);
+
+impl Drop for Breaking<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Release);
+        }
     }
 }
 
@@ -179,6 +198,27 @@ mod tests {
                 });
                 assert_eq!(left.load(Ordering::Relaxed), 2, "one is still inside");
             });
+        }
+    }
+
+    #[test]
+    fn those_who_wait_for_a_member_that_panicked_are_told() {
+        let team = Team::new(3);
+        for bad in [0, 0, 1] {
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                let came = AtomicUsize::new(0);
+                team.run_aided(3, &|aid| {
+                    came.fetch_or(1 << aid.member(), Ordering::Relaxed);
+                    while came.load(Ordering::Relaxed) & 0b11 != 0b11 {
+                        std::thread::yield_now();
+                    }
+                    assert!(aid.member() != bad, "on purpose");
+                    while !aid.is_broken() {
+                        std::thread::yield_now();
+                    }
+                });
+            }));
+            assert!(outcome.is_err());
         }
     }
 
