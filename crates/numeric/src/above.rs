@@ -3,6 +3,7 @@
 //! A front waits for its children, and for those that are more than the plan's window before it: what it writes to may be where
 //! these read. A lock is taken for every front; who has nothing to do asks without.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -41,13 +42,9 @@ impl Above {
     /// For the top of a plan; takes all the memory that it ever takes.
     pub fn new(plan: &FactorPlan) -> Self {
         let (top, symbolic) = (plan.top(), plan.symbolic());
-        let mut place = std::collections::HashMap::with_capacity(top.len());
+        let mut place = HashMap::with_capacity(top.len());
         place.extend(top.iter().zip(0..).map(|(&s, k)| (s as usize, k)));
-        let above = |s: u32| {
-            symbolic
-                .parent(s as usize)
-                .and_then(|up| place.get(&up).copied())
-        };
+        let above = |s: u32| place.get(&symbolic.parent(s as usize)?).copied();
         let parent: Vec<Option<usize>> = top.iter().map(|&s| above(s)).collect();
         // With nothing above them, subtrees may be as many as unknowns.
         let below = if top.is_empty() { &[] } else { plan.subtrees() };

@@ -18,10 +18,10 @@ pub(crate) enum Crew<'a> {
     /// A member without help.
     Alone(usize),
     /// A member, with up to so many of those who are free.
-    Aided(Aid<'a>, usize, Notes<'a>),
+    Aided(Aid<'a>, usize, &'a Team, FrontId),
 }
 
-/// Where it is booked what is done of a front, if anywhere.
+/// Where it is booked what members do of a front, if anywhere.
 #[derive(Clone, Copy)]
 pub(crate) enum Notes<'a> {
     None,
@@ -37,7 +37,7 @@ impl<'a> Crew<'a> {
         let worth = tamarack_plan::front_flops(npiv, nupd) / FLOPS_PER_MEMBER;
         match team.size().min(worth.try_into().unwrap_or(usize::MAX)) {
             0 | 1 => Self::Alone(aid.member()),
-            members => Self::Aided(aid, members - 1, Notes::In(team, front)),
+            members => Self::Aided(aid, members - 1, team, front),
         }
     }
 
@@ -45,7 +45,7 @@ impl<'a> Crew<'a> {
     fn members(&self) -> usize {
         match self {
             Self::Alone(_) => 1,
-            Self::Aided(_, helpers, _) => helpers + 1,
+            Self::Aided(_, helpers, ..) => helpers + 1,
         }
     }
 
@@ -53,10 +53,9 @@ impl<'a> Crew<'a> {
     /// booked as `what`.
     pub fn for_each(&self, what: Activity, count: usize, body: impl Fn(usize, usize) + Sync) {
         match *self {
-            Self::Aided(aid, helpers, Notes::In(team, front)) => {
+            Self::Aided(aid, helpers, team, front) => {
                 team.share_as((aid, helpers), Span::of(what, front), count, body);
             }
-            Self::Aided(aid, helpers, Notes::None) => aid.for_each(helpers, count, body),
             Self::Alone(member) => (0..count).for_each(|i| body(i, member)),
         }
     }
@@ -65,17 +64,17 @@ impl<'a> Crew<'a> {
     pub fn notes(&self) -> Notes<'a> {
         match *self {
             Self::Alone(_) => Notes::None,
-            Self::Aided(.., notes) => notes,
+            Self::Aided(.., team, front) => Notes::In(team, front),
         }
     }
 
     /// Does what one member does between loops.
     fn once<R>(&self, what: Activity, work: impl FnOnce() -> R) -> R {
         match *self {
-            Self::Aided(aid, _, Notes::In(team, front)) => {
+            Self::Alone(_) => work(),
+            Self::Aided(aid, _, team, front) => {
                 team.once_as(aid.member(), Span::of(what, front), work)
             }
-            _ => work(),
         }
     }
 }

@@ -192,16 +192,38 @@ impl Team {
         if members <= 1 {
             return (0..count).for_each(|i| body(i, 0));
         }
-        let next = AtomicUsize::new(0);
+        let indices = Indices::new(count);
         self.run_by(members, &|member| {
-            loop {
-                let i = next.fetch_add(1, Ordering::Relaxed);
-                if i >= count {
-                    break;
-                }
-                body(i, member);
-            }
+            indices.each(|i| body(i, member));
         });
+    }
+}
+
+/// The indices of a loop, which members take one after the other, increasing.
+pub(crate) struct Indices {
+    next: AtomicUsize,
+    count: usize,
+}
+
+impl Indices {
+    pub fn new(count: usize) -> Self {
+        Self {
+            next: AtomicUsize::new(0),
+            count,
+        }
+    }
+
+    /// Calls `body` with every index that this member gets; whether that was any.
+    pub fn each(&self, mut body: impl FnMut(usize)) -> bool {
+        let mut any = false;
+        loop {
+            let i = self.next.fetch_add(1, Ordering::Relaxed);
+            if i >= self.count {
+                return any;
+            }
+            any = true;
+            body(i);
+        }
     }
 }
 

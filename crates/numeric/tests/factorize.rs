@@ -154,9 +154,11 @@ fn bits_do_not_depend_on_the_number_of_threads() {
         reference.plan().largest_front()
     );
     assert!(product_error(&a, &reference) < 1e-14);
-    for threads in [2, 3, 8] {
+    for threads in [2, 3, 8, 16] {
         let mut f = factorize(&a, &order, threads, 64).unwrap();
         assert!(!f.plan().top().is_empty());
+        // Several fronts at a time.
+        assert_eq!(f.plan().top_window() > 0, threads > 2);
         for _ in 0..3 {
             for s in 0..f.symbolic().supernodes() {
                 let (layout, mine, theirs) =

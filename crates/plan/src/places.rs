@@ -74,10 +74,10 @@ pub(crate) struct Panels {
 }
 
 impl Places {
-    /// Of panels; nothing else has a place yet.
-    fn new(panels: Panels) -> Self {
+    /// Of panels and some update matrices; nothing else has a place yet.
+    fn new(panels: Panels, update: Vec<UpdatePlace>) -> Self {
         Self {
-            update: vec![UpdatePlace::None; panels.at.len()],
+            update,
             panel: panels.at,
             stacks: Vec::new(),
             stack_len: 0,
@@ -111,7 +111,8 @@ impl<'a> Tree<'a> {
     /// # Errors
     /// [`PlanError::TooLarge`] where the factor's length does not fit into 64 bits.
     pub fn lay_out_alone(&self) -> Result<Places, PlanError> {
-        let mut places = Places::new(self.panels(&[])?);
+        let update = vec![UpdatePlace::None; self.symbolic.supernodes()];
+        let mut places = Places::new(self.panels(&[])?, update);
         let packing = self.walk_alone(&mut places);
         Ok(self.placed(places, &packing))
     }
@@ -134,16 +135,10 @@ impl<'a> Tree<'a> {
         threads: usize,
     ) -> Places {
         let (packing, stacks) = self.pack(&panels, stack_len, top, threads);
+        let mut places = Places::new(panels, update);
         let from_end = stacks.iter().map(|at| packing.arena_len - at - stack_len);
-        let places = Places {
-            panel: panels.at,
-            update,
-            stacks: from_end.collect(),
-            stack_len,
-            factor_len: panels.len,
-            arena_len: 0,
-            panels_only: 0,
-        };
+        places.stacks.extend(from_end);
+        places.stack_len = stack_len;
         self.placed(places, &packing)
     }
 

@@ -9,13 +9,13 @@ use tamarack_symbolic::SymbolicFactor;
 use crate::cost::front_secs;
 use crate::cut::{cut, list_schedule};
 use crate::error::PlanError;
-use crate::laid::Laid;
+use crate::laid::{Laid, Needs};
 use crate::machine::Machine;
 use crate::memory::MemoryUse;
 use crate::options::{PlanOptions, Precision};
-use crate::places::{Places, Tree};
+use crate::places::Tree;
 use crate::sizes::{Largest, bytes, packed_len, plan_bytes, workspace_bytes};
-use crate::top::{PackedPlaces, TopOrder};
+use crate::top::TopOrder;
 
 /// A subtree of the assembly tree that one thread walks alone, in postorder.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,15 +48,11 @@ pub struct FactorPlan {
     symbolic: Arc<SymbolicFactor>,
     options: PlanOptions,
     threads: usize,
-    places: Places,
+    laid: Laid,
     subtrees: Vec<Subtree>,
-    top: TopOrder,
-    packed: PackedPlaces,
-    packed_from: u64,
     memory: MemoryUse,
     /// Of the largest front, and of the largest that is eliminated in one piece.
     orders: [usize; 2],
-    packed_len: u64,
     packed_part: u64,
     panel_room: usize,
     predicted_secs: f64,
@@ -101,44 +97,27 @@ impl FactorPlan {
             .iter()
             .flat_map(|t| t.first as usize..=t.root as usize);
         let packed_part = of_subtrees.map(packed).max().unwrap_or(0);
-        let of_subtrees = packed_part * threads as u64;
-        let fixed_bytes = workspace_bytes(options, orders, threads)
-            + bytes((panel_room * threads) as u64, value_bytes)?
-            + symbolic.heap_bytes()
-            + plan_bytes(count);
-        let limit = machine.memory_bytes.map_or(u64::MAX, |all| {
-            all.saturating_sub(fixed_bytes) / value_bytes as u64
-        });
-        let tree = Tree::new(&symbolic, options.block, value_bytes, &first);
-        let Laid {
-            top,
-            packed: of_top,
-            packed_from,
-            packed_len,
-            places,
-        } = match threads {
-            1 => Laid::alone(&tree, of_subtrees)?,
-            _ => {
-                let by_time = || TopOrder::by_time(&symbolic, &top, &secs, threads);
-                let by_time = (threads > 2).then(by_time);
-                let sizes = (of_subtrees, &packed as &dyn Fn(usize) -> u64);
-                Laid::together(
-                    &tree,
-                    &roots,
-                    (by_time, TopOrder::in_turn(top.clone())),
-                    sizes,
-                    (threads, limit),
-                )?
-            }
+        let own_bytes = workspace_bytes(options, orders, threads)
+            + bytes((panel_room * threads) as u64, value_bytes)?;
+        let analysis_bytes = symbolic.heap_bytes() + plan_bytes(count);
+        let may = |all: u64| all.saturating_sub(own_bytes + analysis_bytes) / value_bytes as u64;
+        let needs = Needs {
+            threads,
+            roots: &roots,
+            packed_below: packed_part * threads as u64,
+            packed: &packed,
+            limit: machine.memory_bytes.map_or(u64::MAX, may),
         };
+        let tree = Tree::new(&symbolic, options.block, value_bytes, &first);
+        let by_time = |top: &[u32]| TopOrder::by_time(&symbolic, top, &secs, threads);
+        let laid = Laid::new(&tree, &needs, top, by_time)?;
         let below = list_schedule(subtrees.iter().map(|t| t.secs), threads);
-        let above: f64 = top.fronts.iter().map(|&s| secs[s as usize]).sum();
+        let above: f64 = laid.top.fronts.iter().map(|&s| secs[s as usize]).sum();
         let memory = MemoryUse {
-            factor_bytes: bytes(places.factor_len, value_bytes)?,
-            update_bytes: bytes(places.arena_len - places.factor_len, value_bytes)?,
-            workspace_bytes: workspace_bytes(options, orders, threads)
-                + bytes(packed_len + (panel_room * threads) as u64, value_bytes)?,
-            analysis_bytes: symbolic.heap_bytes() + plan_bytes(count),
+            factor_bytes: bytes(laid.places.factor_len, value_bytes)?,
+            update_bytes: bytes(laid.places.arena_len - laid.places.factor_len, value_bytes)?,
+            workspace_bytes: own_bytes + bytes(laid.packed_len, value_bytes)?,
+            analysis_bytes,
         };
         let plan = Self {
             predicted_secs: below + above / threads as f64,
@@ -146,14 +125,10 @@ impl FactorPlan {
             symbolic,
             options: *options,
             threads,
-            places,
+            laid,
             subtrees,
-            top,
-            packed: of_top,
-            packed_from,
             memory,
             orders,
-            packed_len,
             packed_part,
             panel_room,
         };
@@ -238,58 +213,60 @@ impl FactorPlan {
     /// Where the panel of supernode `s` stands in the arena, in numbers.
     #[inline]
     pub fn panel_range(&self, s: usize) -> Range<u64> {
-        let from = self.places.panel[s];
+        let from = self.laid.places.panel[s];
         from..from + self.panel_layout(s).len() as u64
     }
 
     /// Where the panel of supernode `s` begins in the arena, in numbers.
     #[inline]
     pub fn panel_start(&self, s: usize) -> u64 {
-        self.places.panel[s]
+        self.laid.places.panel[s]
     }
 
     /// Where that is kept, for whoever asks for it ahead; there may be no supernode `s`.
     #[inline]
     pub fn panel_start_place(&self, s: usize) -> *const u64 {
-        self.places.panel.as_ptr().wrapping_add(s)
+        self.laid.places.panel.as_ptr().wrapping_add(s)
     }
 
     /// Whether no update matrix ever stands where the panel of supernode `s` does, which is worked on there: in a
     /// new arena it finds zeros.
     pub fn panel_is_fresh(&self, s: usize) -> bool {
         !Strips::are_for(self.symbolic.npiv(s), self.symbolic.nupd(s))
-            && self.panel_range(s).end <= self.places.panels_only
+            && self.panel_range(s).end <= self.laid.places.panels_only
     }
 
     /// Where the update matrix of supernode `s` stands; it lives from the front of `s` to that of
     /// the parent, and shares its room with panels that are begun later.
     #[inline]
     pub fn update_place(&self, s: usize) -> UpdatePlace {
-        self.places.update[s]
+        self.laid.places.update[s]
     }
 
     /// Length of all panels, in numbers: they stand at the left of the arena.
     pub fn factor_len(&self) -> u64 {
-        self.places.factor_len
+        self.laid.places.factor_len
     }
 
     /// Up to where the arena, in numbers, is for panels of subtrees: all of it if there is nothing above them.
     pub fn subtrees_end(&self) -> u64 {
         let first = self.top().first();
-        first.map_or(self.places.arena_len, |&s| self.panel_start(s as usize))
+        first.map_or(self.laid.places.arena_len, |&s| {
+            self.panel_start(s as usize)
+        })
     }
 
     /// Length of the arena that holds panels and update matrices, in numbers.
     pub fn arena_len(&self) -> u64 {
-        self.places.arena_len
+        self.laid.places.arena_len
     }
 
     /// Where the stack of thread `member` stands in the arena, in numbers; with one thread there
     /// is none, as all places are absolute.
     #[inline]
     pub fn stack(&self, member: usize) -> Range<u64> {
-        let from = self.places.stacks.get(member).copied().unwrap_or(0);
-        from..from + self.places.stack_len
+        let from = self.laid.places.stacks.get(member).copied().unwrap_or(0);
+        from..from + self.laid.places.stack_len
     }
 
     /// Subtrees for single threads, in the order in which they are to be begun; one thread's
@@ -301,18 +278,18 @@ impl FactorPlan {
     /// Supernodes above the subtrees, in the order in which they are to be begun, children before parents; threads work on them
     /// together.
     pub fn top(&self) -> &[u32] {
-        &self.top.fronts
+        &self.laid.top.fronts
     }
 
     /// A front of [`top`](Self::top) may be begun when its children are done, and all that are more than so many places before it; one
     /// that is more than so many behind the first also waits for all subtrees, and without a window all do.
     pub fn top_window(&self) -> usize {
-        self.top.window
+        self.laid.top.window
     }
 
     /// Where the packed rows of the front at place `k` of [`top`](Self::top) have room, in numbers.
     pub fn top_packed(&self, k: usize) -> u64 {
-        self.packed_from + self.packed.at[k]
+        self.laid.packed_from + self.laid.packed.at[k]
     }
 
     /// Memory at the peak.
@@ -332,7 +309,7 @@ impl FactorPlan {
 
     /// Numbers of working memory for the packed rows of fronts that are eliminated in steps.
     pub fn packed_len(&self) -> u64 {
-        self.packed_len
+        self.laid.packed_len
     }
 
     /// The part of [`packed_len`](Self::packed_len) that is one thread's in the subtrees.

@@ -3,8 +3,9 @@
 //! Two threads work on one front after the other, in postorder, so that few update matrices wait. More threads find too little to do in
 //! one front: they work on several, which should not be above each other. Fronts are then begun in the order of the times at which they
 //! might be, if there were threads for all, and each may be in work together with those up to a *window* of places before it.
-//! Update matrices wait longer for it: the wider the window, the more memory. It is as wide as it may be for a quarter more; sixteen
-//! threads take 0.7 to 0.8 of the time with one place, 0.6 to 0.75 with seven (run `threads-3`).
+//! Update matrices wait longer for it: the wider the window, the more memory. It is as wide as it may be for a quarter more, or for a
+//! few megabytes, which small systems have for each thread anyway; sixteen
+//! threads take 0.67 to 0.83 of the time with one place, with seven 0.60 to 0.75 on four of six matrices (run `threads-3`).
 
 use tamarack_symbolic::SymbolicFactor;
 
@@ -16,6 +17,9 @@ const WINDOWS: [usize; 4] = [15, 7, 3, 1];
 
 /// One part in so many of the memory that one front after the other takes may be added for a window.
 const MORE: u64 = 4;
+
+/// Numbers that may be added in any case: 32 MiB in double precision.
+const LITTLE: u64 = 1 << 22;
 
 /// The fronts above the subtrees.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +75,7 @@ impl TopOrder {
         limit: u64,
         len: impl Fn(&Self) -> u64,
     ) -> Option<Self> {
-        let most = limit.min(in_turn + in_turn / MORE);
+        let most = limit.min(in_turn.saturating_add(LITTLE.max(in_turn / MORE)));
         for window in WINDOWS.into_iter().filter(|&window| window < threads) {
             self.window = window;
             if len(&self) <= most {

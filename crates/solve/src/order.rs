@@ -70,12 +70,6 @@ impl Counters {
     }
 }
 
-/// The work on a subtree, by its number, and on a front of the top.
-pub(crate) trait Work: Sync {
-    fn tree(&self, tree: usize, member: usize);
-    fn front(&self, front: usize, aid: Aid<'_>);
-}
-
 /// The order for a plan, a team, and counters that are nobody else's.
 pub(crate) struct Order<'a> {
     pub plan: &'a Substitution,
@@ -84,8 +78,8 @@ pub(crate) struct Order<'a> {
 }
 
 impl Order<'_> {
-    /// All subtrees, each front after its children.
-    pub fn up(&self, work: &impl Work) {
+    /// Calls `tree(number, member)` for all subtrees and `front(place in the top, member)` for each front after its children.
+    pub fn up(&self, tree: impl Fn(usize, usize) + Sync, front: impl Fn(usize, Aid<'_>) + Sync) {
         let (plan, counters) = (self.plan, self.counters);
         for (waiting, front) in counters.waiting.iter().zip(&plan.top) {
             waiting.store(plan.below(front).len() as u32, Ordering::Relaxed);
@@ -96,38 +90,37 @@ impl Order<'_> {
         self.team.run_aided(self.members(), &|aid| {
             loop {
                 let first = next.fetch_add(1, Ordering::Relaxed);
-                let above = if let Some(tree) = plan.trees.get(first) {
-                    self.book(aid.member(), || work.tree(first, aid.member()));
-                    tree.above
-                } else if let Some(&front) = alone.get(first - trees) {
-                    self.go_through(front, aid, work)
+                let above = if let Some(found) = plan.trees.get(first) {
+                    self.book(aid.member(), || tree(first, aid.member()));
+                    found.above
+                } else if let Some(&first) = alone.get(first - trees) {
+                    self.go_through(first, aid, &front)
                 } else {
                     break;
                 };
-                self.climb(above, aid, work);
+                self.climb(above, aid, &front);
             }
             self.help_until_done(aid, || false);
         });
     }
 
     /// Does a front whose children are done; says which one is above it.
-    fn go_through(&self, front: u32, aid: Aid<'_>, work: &impl Work) -> u32 {
-        self.book(aid.member(), || work.front(front as usize, aid));
+    fn go_through(&self, at: u32, aid: Aid<'_>, front: &impl Fn(usize, Aid<'_>)) -> u32 {
+        self.book(aid.member(), || front(at as usize, aid));
         self.counters.left.fetch_sub(1, Ordering::Release);
-        self.plan.top[front as usize].above
+        self.plan.top[at as usize].above
     }
 
     /// Goes on with the fronts above a node that is done, as long as it was the last one that they waited for.
-    fn climb(&self, mut front: u32, aid: Aid<'_>, work: &impl Work) {
-        let counters = self.counters;
-        while front != NONE && counters.waiting[front as usize].fetch_sub(1, Ordering::AcqRel) == 1
-        {
-            front = self.go_through(front, aid, work);
+    fn climb(&self, mut at: u32, aid: Aid<'_>, front: &impl Fn(usize, Aid<'_>)) {
+        let waiting = &self.counters.waiting;
+        while at != NONE && waiting[at as usize].fetch_sub(1, Ordering::AcqRel) == 1 {
+            at = self.go_through(at, aid, front);
         }
     }
 
-    /// All fronts of the top, each after the one above it, and subtrees after those.
-    pub fn down(&self, work: &impl Work) {
+    /// Calls `front(place in the top, member)` for each front after the one above it, and `tree(number, member)` for subtrees after those.
+    pub fn down(&self, tree: impl Fn(usize, usize) + Sync, front: impl Fn(usize, Aid<'_>) + Sync) {
         let (plan, counters) = (self.plan, self.counters);
         let all = plan.trees.len() + plan.top.len();
         counters
@@ -149,15 +142,15 @@ impl Order<'_> {
                     let done = node as usize;
                     node = match done.checked_sub(plan.trees.len()) {
                         None => {
-                            self.book(aid.member(), || work.tree(done, aid.member()));
+                            self.book(aid.member(), || tree(done, aid.member()));
                             NONE
                         }
-                        Some(front) => {
-                            self.book(aid.member(), || work.front(front, aid));
-                            let front = &plan.top[front];
-                            let others = plan.below(front).iter().filter(|&&c| c != front.next);
+                        Some(at) => {
+                            self.book(aid.member(), || front(at, aid));
+                            let above = &plan.top[at];
+                            let others = plan.below(above).iter().filter(|&&c| c != above.next);
                             counters.give(others.copied());
-                            front.next
+                            above.next
                         }
                     };
                     counters.left.fetch_sub(1, Ordering::Release);
@@ -206,7 +199,7 @@ mod tests {
 
     use super::*;
 
-    /// Notes when nodes are done, and shares a loop in every front.
+    /// Notes when nodes are done.
     struct Noted<'a> {
         plan: &'a Substitution,
         clock: AtomicU32,
@@ -222,6 +215,11 @@ mod tests {
                 clock: AtomicU32::new(0),
                 times: (0..all).map(|_| AtomicU32::new(0)).collect(),
             }
+        }
+
+        fn front(&self, front: usize, aid: Aid<'_>) {
+            share(aid);
+            self.note(self.plan.trees.len() + front);
         }
 
         fn note(&self, node: usize) {
@@ -241,19 +239,13 @@ mod tests {
         }
     }
 
-    impl Work for Noted<'_> {
-        fn tree(&self, tree: usize, _: usize) {
-            self.note(tree);
-        }
-
-        fn front(&self, front: usize, aid: Aid<'_>) {
-            let sum = AtomicUsize::new(0);
-            aid.for_each(3, 20, |i, _| {
-                sum.fetch_add(i, Ordering::Relaxed);
-            });
-            assert_eq!(sum.into_inner(), 190);
-            self.note(self.plan.trees.len() + front);
-        }
+    /// A loop that is shared.
+    fn share(aid: Aid<'_>) {
+        let sum = AtomicUsize::new(0);
+        aid.for_each(3, 20, |i, _| {
+            sum.fetch_add(i, Ordering::Relaxed);
+        });
+        assert_eq!(sum.into_inner(), 190);
     }
 
     #[test]
@@ -276,9 +268,12 @@ mod tests {
             };
             for _ in 0..50 {
                 let (up, down) = (Noted::new(&plan), Noted::new(&plan));
-                order.up(&up);
+                order.up(|tree, _| up.note(tree), |front, aid| up.front(front, aid));
                 assert!(up.pairs().all(|(child, above)| 0 < child && child < above));
-                order.down(&down);
+                order.down(
+                    |tree, _| down.note(tree),
+                    |front, aid| down.front(front, aid),
+                );
                 assert!(
                     down.pairs()
                         .all(|(child, above)| 0 < above && above < child)

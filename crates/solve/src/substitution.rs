@@ -18,7 +18,7 @@ use tamarack_sparse::Scalar;
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::error::{SolveError, check_len};
-use crate::order::{Order, Work};
+use crate::order::Order;
 use crate::plan::{Substitution, Top, Tree};
 use crate::rows;
 use crate::walk::{Downward, Upward};
@@ -117,11 +117,33 @@ impl<'a, T: Value> Sweep<'a, T> {
     }
 
     fn forward(&self) {
-        self.order.up(&Forward(self));
+        self.order.up(
+            |tree, member| {
+                // SAFETY: subtrees have rows of x and of the accumulator of their own.
+                self.noting_tree(tree, member, |tree| unsafe {
+                    self.forward_tree(tree, member)
+                });
+            },
+            |front, aid| {
+                // SAFETY: a front comes once, after its children.
+                self.noting_front(front, aid, |front| unsafe { self.forward_top(front, aid) });
+            },
+        );
     }
 
     fn backward(&self) {
-        self.order.down(&Backward(self));
+        self.order.down(
+            |tree, member| {
+                // SAFETY: only rows of this subtree are written; those above are final.
+                self.noting_tree(tree, member, |tree| unsafe {
+                    self.backward_tree(tree, member)
+                });
+            },
+            |front, aid| {
+                // SAFETY: a front comes once, after those above it.
+                self.noting_front(front, aid, |front| unsafe { self.backward_top(front, aid) });
+            },
+        );
     }
 
     /// Does a subtree as an event.
@@ -341,40 +363,6 @@ impl<'a, T: Value> Sweep<'a, T> {
             self.row(self.symbolic.columns(s).start)
                 .copy_from_nonoverlapping(w.at(0), npiv * self.stride);
         }
-    }
-}
-
-/// The work on the way up.
-struct Forward<'a, T>(&'a Sweep<'a, T>);
-
-impl<T: Value> Work for Forward<'_, T> {
-    fn tree(&self, tree: usize, member: usize) {
-        // SAFETY: subtrees have rows of x and of the accumulator of their own.
-        let work = |tree: &Tree| unsafe { self.0.forward_tree(tree, member) };
-        self.0.noting_tree(tree, member, work);
-    }
-
-    fn front(&self, front: usize, aid: Aid<'_>) {
-        // SAFETY: a front comes once, after its children.
-        let work = |front: &Top| unsafe { self.0.forward_top(front, aid) };
-        self.0.noting_front(front, aid, work);
-    }
-}
-
-/// The work on the way down.
-struct Backward<'a, T>(&'a Sweep<'a, T>);
-
-impl<T: Value> Work for Backward<'_, T> {
-    fn tree(&self, tree: usize, member: usize) {
-        // SAFETY: only rows of this subtree are written; those above are final.
-        let work = |tree: &Tree| unsafe { self.0.backward_tree(tree, member) };
-        self.0.noting_tree(tree, member, work);
-    }
-
-    fn front(&self, front: usize, aid: Aid<'_>) {
-        // SAFETY: a front comes once, after those above it.
-        let work = |front: &Top| unsafe { self.0.backward_top(front, aid) };
-        self.0.noting_front(front, aid, work);
     }
 }
 

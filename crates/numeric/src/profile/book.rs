@@ -222,9 +222,8 @@ impl<'a> Book<'a> {
             let span = Span::of(Activity::Subtree, front);
             lane.push(span, from, to, fronts.min(u64::from(u32::MAX)) as u32);
         }
-        let booked = &mut lane.phases[phase];
-        booked.busy_ns += to - from;
-        for (sum, cell) in booked.classes.iter_mut().zip(&self.cells) {
+        lane.phases[phase].busy_ns += to - from;
+        for (sum, cell) in lane.phases[phase].classes.iter_mut().zip(&self.cells) {
             sum.merge(cell);
         }
     }

@@ -22,7 +22,7 @@ pub use data::{
     Profile,
 };
 
-use crate::team::{Aid, Patience, Team};
+use crate::team::{Aid, Indices, Patience, Team};
 use book::Cell;
 use events::Events;
 
@@ -169,8 +169,8 @@ impl Profiler {
 
     /// Books parts of a front that a member did in its share of a loop.
     pub(crate) fn add(&self, member: usize, front: FrontId, laps: &Laps) {
-        let cells = &mut self.lane(member).phases[self.current()].classes;
-        cells[front.class()].add_laps(laps, self.clock_ns);
+        let phase = self.current();
+        self.lane(member).phases[phase].classes[front.class()].add_laps(laps, self.clock_ns);
     }
 
     /// Everything since the profiler was made or this was called last; forgets it.
@@ -235,7 +235,7 @@ impl Team {
         result
     }
 
-    /// Does a piece of a member's work in a loop of which nothing is booked as a whole, and books it if it was any.
+    /// Does a piece of a member's work in a loop, and books it if it was any, as `work` says; returns what it says.
     pub fn taking(&self, member: usize, span: Span, work: impl FnOnce() -> bool) -> bool {
         let Some(profiler) = self.profiler() else {
             return work();
@@ -279,17 +279,9 @@ impl Team {
             (0..count).for_each(|i| body(i, 0));
             return profiler.took(0, span, began);
         }
-        let next = AtomicUsize::new(0);
-        self.run_as(span, members, &|member| {
-            let mut came = false;
-            loop {
-                let i = next.fetch_add(1, Ordering::Relaxed);
-                if i >= count {
-                    return came;
-                }
-                came = true;
-                body(i, member);
-            }
+        let indices = Indices::new(count);
+        self.run_by(members, &|member| {
+            self.taking(member, span, || indices.each(|i| body(i, member)));
         });
     }
 
@@ -304,23 +296,11 @@ impl Team {
         let Some(profiler) = self.profiler() else {
             return aid.for_each(helpers, count, body);
         };
-        let own = aid.member();
-        let next = AtomicUsize::new(0);
+        let (own, indices) = (aid.member(), Indices::new(count));
         // When this member had nothing more to do.
         let ended = Mutex::new(None);
         aid.share(helpers.min(count.saturating_sub(1)), &|member| {
-            let (began, mut came) = (Instant::now(), false);
-            loop {
-                let i = next.fetch_add(1, Ordering::Relaxed);
-                if i >= count {
-                    break;
-                }
-                came = true;
-                body(i, member);
-            }
-            if came {
-                profiler.took(member, span, began);
-            }
+            self.taking(member, span, || indices.each(|i| body(i, member)));
             if member == own {
                 *lock(&ended) = Some(Instant::now());
             }
@@ -328,18 +308,6 @@ impl Team {
         if let Some(ended) = *lock(&ended) {
             profiler.waited(own, ended);
         }
-    }
-
-    /// [`run_by`](Self::run_by) with the share of each member booked that says it had one.
-    pub fn run_as(&self, span: Span, members: usize, work: &(dyn Fn(usize) -> bool + Sync)) {
-        self.run_by(members, &|member| {
-            let began = self.profiler().map(|profiler| (profiler, Instant::now()));
-            if work(member)
-                && let Some((profiler, began)) = began
-            {
-                profiler.took(member, span, began);
-            }
-        });
     }
 }
 

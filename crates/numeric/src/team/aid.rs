@@ -5,8 +5,9 @@
 //! waits for who has not come, as in the loops of a [team](super::Team).
 
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::Indices;
 use super::door::Door;
 use super::gate::SPINS;
 
@@ -91,15 +92,9 @@ impl<'a> Aid<'a> {
         if helpers == 0 || self.doors.is_empty() {
             return (0..count).for_each(|i| body(i, self.member));
         }
-        let next = AtomicUsize::new(0);
+        let indices = Indices::new(count);
         self.share(helpers, &|member| {
-            loop {
-                let i = next.fetch_add(1, Ordering::Relaxed);
-                if i >= count {
-                    break;
-                }
-                body(i, member);
-            }
+            indices.each(|i| body(i, member));
         });
     }
 
@@ -154,6 +149,7 @@ impl Drop for Leaving<'_> {
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::AtomicUsize;
 
     use super::super::Team;
     use super::*;
