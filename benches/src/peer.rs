@@ -150,6 +150,7 @@ pub fn run(a: &SymmetricCsc<f64>, order: Option<Permutation>, threads: usize) ->
         order_secs: 0.0,
         symbolic_secs,
         first_secs,
+        first_again_secs: Vec::new(),
         refactor_secs,
         solve_1_secs,
         solve_16_secs,

@@ -19,6 +19,10 @@ pub struct Record {
     pub symbolic_secs: f64,
     /// First factorization, memory included.
     pub first_secs: f64,
+    /// First factorizations again, each in memory that was touched and given back right before: new to the process, but not to the
+    /// virtual machine that it may run in. Tamarack's only.
+    #[serde(default)]
+    pub first_again_secs: Vec<f64>,
     /// Later factorizations of the same pattern.
     pub refactor_secs: Vec<f64>,
     /// Solves with 1 right-hand side, without refinement.

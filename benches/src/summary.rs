@@ -37,6 +37,7 @@ pub struct Page {
 #[derive(Clone, Copy)]
 struct Medians {
     first: f64,
+    first_again: f64,
     refactor: f64,
     /// Least and largest refactorization.
     range: (f64, f64),
@@ -66,6 +67,7 @@ impl Medians {
             .fold((f64::MAX, 0.0f64), |(a, b), &t| (a.min(t), b.max(t)));
         Self {
             first: one(|r| r.first_secs),
+            first_again: median(&all(|r| &r.first_again_secs)),
             refactor: median(&refactor),
             range,
             solve_1: median(&all(|r| &r.solve_1_secs)),
@@ -116,7 +118,11 @@ const PHASES: [Phase; 7] = [
         title: "first factorization",
         unit: "s",
         get: |m| m.first,
-        more: &[("over refactorize", |m, _| m.first / m.refactor)],
+        more: &[
+            ("over refactorize", |m, _| m.first / m.refactor),
+            ("again s", |m, _| m.first_again),
+            ("over refactorize", |m, _| m.first_again / m.refactor),
+        ],
     },
     Phase {
         title: "solve, 1 right-hand side",
@@ -262,7 +268,8 @@ impl Page {
             text,
             "\n```\n{}\n```\n\nMedians over all turns. Ratios are ours over {}'s in that phase: below 1, Tamarack is \
              better. GFLOP/s, GB/s and bytes per nnz(L) count the exact L, without amalgamation's zeros; the floor of a \
-             solve is 16 bytes for each of its entries at the memory's rate.\n",
+             solve is 16 bytes for each of its entries at the memory's rate. First factorizations again are those in memory that \
+             was touched and given back right before.\n",
             self.command.join(" "),
             self.baseline
         );

@@ -12,9 +12,15 @@ pub const MANY: usize = 16;
 const BUDGET_SECS: f64 = 2.0;
 
 /// Runs `phase` at least once and up to `most` times within a budget; seconds of each.
-pub fn repeat(most: usize, mut phase: impl FnMut()) -> Vec<f64> {
+pub fn repeat(most: usize, phase: impl FnMut()) -> Vec<f64> {
+    repeat_after(most, || (), phase)
+}
+
+/// The same with something before each turn that does not count.
+pub fn repeat_after(most: usize, mut before: impl FnMut(), mut phase: impl FnMut()) -> Vec<f64> {
     let mut secs = Vec::new();
     while secs.len() < most && (secs.is_empty() || secs.iter().sum::<f64>() < BUDGET_SECS) {
+        before();
         let start = Instant::now();
         phase();
         secs.push(start.elapsed().as_secs_f64());

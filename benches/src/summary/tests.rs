@@ -9,6 +9,7 @@ fn record(solver: &str, refactor: f64, solve: f64) -> Record {
         order_secs: 0.0,
         symbolic_secs: 0.0,
         first_secs: 1.0,
+        first_again_secs: vec![refactor],
         refactor_secs: vec![refactor],
         solve_1_secs: vec![solve],
         solve_16_secs: vec![solve],

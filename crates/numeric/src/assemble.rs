@@ -49,6 +49,9 @@ impl<T: Value> Execution<'_, T> {
         let notes = crew.notes();
         crew.for_each(Activity::Assembly, blocks, |b, member| {
             if !self.meter.cancelled() {
+                if let Some(fresh) = self.untouched() {
+                    self.memory.touch_block(fresh, front, b);
+                }
                 let mut laps = notes.laps();
                 // SAFETY: every block column is in one task; the children are only read.
                 unsafe { self.assemble_block(s, member, front, b, &mut laps) };

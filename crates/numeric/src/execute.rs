@@ -258,7 +258,8 @@ impl<T: Value> Execution<'_, T> {
         // SAFETY: the space is this member's, and its room for panels is this front's until it is done.
         let room = unsafe { self.spaces.of(member).panel.as_mut_ptr() };
         let front = self.memory.front(s, member, room);
-        if let Some(fresh) = self.fresh.as_ref().filter(|fresh| !fresh.is_empty()) {
+        // Of a front that several work on, each touches what it assembles.
+        if let (Some(fresh), Crew::Alone(_)) = (self.untouched(), crew) {
             self.memory.touch(fresh, s, &front.update);
         }
         let (npiv, nupd) = (self.symbolic.npiv(s), self.symbolic.nupd(s));
@@ -301,6 +302,12 @@ impl<T: Value> Execution<'_, T> {
         if let Err(Stop::Pivot(pivot)) = outcome {
             failure.report((first + pivot.index) as u64, pivot.value);
         }
+    }
+
+    /// The pages of a new arena, if it has any of its own.
+    #[inline(always)]
+    pub fn untouched(&self) -> Option<&Fresh<'_>> {
+        self.fresh.as_ref().filter(|fresh| !fresh.is_empty())
     }
 
     /// Asks for the place of a final panel: tiny fronts are eliminated in less time than it takes to come.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tamarack_dense::{Isa, PanelLayout, PanelRef, StripsRef};
 use tamarack_plan::FactorPlan;
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
-use tamarack_store::{Arena, Pace, return_spare_blocks};
+use tamarack_store::{Arena, return_spare_blocks};
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::above::Above;
@@ -50,8 +50,8 @@ pub struct NumericFactor<T> {
     above: Above,
     shift: Option<f64>,
     current: bool,
-    /// While the arena is as it was made: how quickly its pages came so far.
-    new_arena: Option<Pace>,
+    /// Whether the arena is as it was made.
+    is_new: bool,
 }
 
 /// A final panel, in one of its layouts.
@@ -99,24 +99,10 @@ impl<T: Value> NumericFactor<T> {
             options: *options,
             shift: None,
             current: false,
-            new_arena: None,
+            is_new: true,
             plan,
             team,
         };
-        let pace = Pace::default();
-        let from = factor.plan.subtrees_end() as usize;
-        for (arena, from) in [(&mut factor.arena, from), (&mut factor.packed, 0)] {
-            let team = &factor.team;
-            // Pages that are not touched here are when they are first used.
-            arena.touch(from, &pace, |parts, body| {
-                team.for_each(parts, |part, _| {
-                    if control.check().is_ok() {
-                        body(part);
-                    }
-                })
-            });
-        }
-        factor.new_arena = Some(pace);
         factor.refactorize(a, control)?;
         Ok(factor)
     }
@@ -176,10 +162,7 @@ impl<T: Value> NumericFactor<T> {
             above: &self.above,
             values,
             shift,
-            fresh: self.new_arena.take().map(|pace| {
-                let until = self.plan.subtrees_end() as usize;
-                self.arena.fresh(until, pace)
-            }),
+            fresh: std::mem::take(&mut self.is_new).then(|| self.arena.fresh()),
             isa: Isa::detect(),
             meter: Meter::new(control, self.plan.flops_done()),
         };

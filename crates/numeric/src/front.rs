@@ -111,12 +111,25 @@ impl<T: Value> Memory<'_, T> {
     /// Touches the pages that the final panel and the update matrix of supernode `s` are going to stand in.
     #[inline(always)]
     pub fn touch(&self, fresh: &Fresh<'_>, s: usize, update: &Packed<T>) {
-        let touch = |at: *const T, len: usize| {
-            let from = at.addr().wrapping_sub(self.arena.addr());
-            fresh.touch(from..from + len * size_of::<T>());
+        self.touch_numbers(fresh, self.panel(s), self.plan.panel_layout(s).len());
+        self.touch_numbers(fresh, update.data, update.layout.len());
+    }
+
+    /// Touches the pages of a block column, those of the panel counted first.
+    pub fn touch_block(&self, fresh: &Fresh<'_>, front: &Front<T>, b: usize) {
+        let (part, b) = match b.checked_sub(front.panel.layout.blocks()) {
+            None => (&front.panel, b),
+            Some(b) => (&front.update, b),
         };
-        touch(self.panel(s), self.plan.panel_layout(s).len());
-        touch(update.data, update.layout.len());
+        let (from, layout) = (part.data.wrapping_add(part.layout.offset(b)), part.layout);
+        self.touch_numbers(fresh, from, layout.width(b) * layout.height(b));
+    }
+
+    /// Touches the pages that so many numbers are in, if they are in the arena.
+    #[inline(always)]
+    fn touch_numbers(&self, fresh: &Fresh<'_>, at: *const T, len: usize) {
+        let from = at.addr().wrapping_sub(self.arena.addr());
+        fresh.touch(from..from.saturating_add(len * size_of::<T>()));
     }
 
     /// The member's own part of `packed`.

@@ -248,14 +248,6 @@ impl FactorPlan {
         self.laid.places.factor_len
     }
 
-    /// Up to where the arena, in numbers, is for panels of subtrees: all of it if there is nothing above them.
-    pub fn subtrees_end(&self) -> u64 {
-        let first = self.top().first();
-        first.map_or(self.laid.places.arena_len, |&s| {
-            self.panel_start(s as usize)
-        })
-    }
-
     /// Length of the arena that holds panels and update matrices, in numbers.
     pub fn arena_len(&self) -> u64 {
         self.laid.places.arena_len

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::pages::{Fresh, Pace};
+use crate::pages::Fresh;
 use crate::spare::Block;
 
 /// Number types an [`Arena`] may hold: every bit pattern, all zeros included, is a value.
@@ -35,7 +35,7 @@ pub enum StoreError {
 
 /// A fixed block of numbers, zero at first, never moved.
 ///
-/// Pages of a large block are taken when first touched: by [`touch`](Self::touch), or by whoever fills a part first.
+/// Pages of a large block are taken when first touched: as [`fresh`](Self::fresh) says, or by whoever fills a part first.
 #[derive(Debug)]
 pub struct Arena<T> {
     /// Words, aligned for both number types.
@@ -61,25 +61,10 @@ impl<T: Element> Arena<T> {
         })
     }
 
-    /// Takes pages for all numbers from `from` on now, huge ones while they come quickly; those left are taken when first used.
-    ///
-    /// `for_each(parts, body)` is to call `body(part)` once for each part in `0..parts`, on as many threads as it likes.
-    /// Arenas that are touched one after another share a `pace`.
-    pub fn touch(
-        &mut self,
-        from: usize,
-        pace: &Pace,
-        for_each: impl FnOnce(usize, &(dyn Fn(usize) + Sync)),
-    ) {
-        let [from, bytes] = [from, self.len].map(|len| len * size_of::<T>());
-        self.block.touch(from, bytes, pace, for_each);
-    }
-
-    /// What [`touch`](Self::touch) from `until` on leaves: to be touched range by range, by whoever is about to use it. Ranges count in
-    /// bytes from the first number.
-    pub fn fresh(&self, until: usize, pace: Pace) -> Fresh<'_> {
-        let [until, bytes] = [until, self.len].map(|len| len * size_of::<T>());
-        self.block.fresh(until, bytes, pace)
+    /// Its pages, to be touched range by range, by whoever is about to use it: huge ones while they come quickly. Ranges count in bytes
+    /// from the first number.
+    pub fn fresh(&self) -> Fresh<'_> {
+        self.block.fresh(self.len * size_of::<T>())
     }
 
     /// Room, in numbers.
@@ -141,11 +126,9 @@ mod tests {
         for len in [1 << 10, 1 << 20, 3_000_001] {
             let mut a = Arena::<f64>::new(len).unwrap();
             a.as_mut_slice()[17] = 3.0;
-            for from in [0, len as usize / 2, len as usize] {
-                let pace = Pace::default();
-                a.touch(from, &pace, |parts, body| (0..parts).for_each(body));
-                a.fresh(from, pace).touch(0..a.bytes() as usize);
-            }
+            let fresh = a.fresh();
+            fresh.touch(100..a.bytes() as usize / 2);
+            fresh.touch(0..a.bytes() as usize);
             assert_eq!(a.as_slice().iter().sum::<f64>(), 3.0);
         }
     }

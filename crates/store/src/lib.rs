@@ -11,4 +11,4 @@ mod spare;
 
 pub use arena::{Arena, Element, StoreError};
 pub use freed::{return_end_of_heap, return_freed_memory, return_spare_blocks};
-pub use pages::{Fresh, Pace};
+pub use pages::Fresh;

@@ -1,7 +1,7 @@
 //! The first touch of large memory: huge pages for as long as the operating system gives them quickly.
 //!
-//! Clearing a page is bound by memory: two threads that do so at the same time take twice as long each (run `first-6`). So what one thread
-//! alone works on is touched when it gets there, while the others compute; what all work on together, beforehand.
+//! Clearing a page is bound by memory: two threads that do so at the same time take twice as long each (run `first-6`). So nothing is
+//! touched beforehand: who is about to fill a page touches it, while others compute, and finds it in its caches.
 //!
 //! First touch runs at 10 to 25 GB/s with huge pages and at 2 to 3 with small ones. Of a virtual machine the host
 //! may have taken back what was free, whole blocks of huge pages first, and gives them again one by one, at
@@ -17,9 +17,6 @@ use memmap2::MmapMut;
 /// Bytes of a huge page of x86-64, and of 64-bit ARM with small pages of 4 KiB.
 pub(crate) const HUGE_PAGE_BYTES: usize = 1 << 21;
 
-/// Bytes that one thread touches at a time.
-const PART_BYTES: usize = 8 * HUGE_PAGE_BYTES;
-
 /// A huge page that takes as long comes from the host: cleared alone it takes 0.1 to 0.2 ms.
 const SLOW: Duration = Duration::from_millis(1);
 
@@ -27,9 +24,9 @@ const SLOW: Duration = Duration::from_millis(1);
 /// some are slow where most are not.
 const SLOW_PAGES: usize = 4;
 
-/// How quickly huge pages came lately, to all threads that touch memory together.
+/// How quickly huge pages came lately, to all threads.
 #[derive(Debug, Default)]
-pub struct Pace {
+struct Pace {
     /// Slow ones since the last quick one.
     slow: AtomicUsize,
 }
@@ -66,25 +63,6 @@ pub(crate) fn ask_for_huge(map: &MmapMut, bytes: usize) {
     let _ = (map, bytes);
 }
 
-/// Bytes of a map, of which the first `bytes` are used, from the huge page on that has byte `from`: those that are worth huge pages.
-fn from_page(map: &MmapMut, from: usize, bytes: usize) -> Range<usize> {
-    let end = huge_bytes(map, bytes);
-    (from / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES).min(end)..end
-}
-
-/// Parts that [`touch`] takes of a map whose first `bytes` are used.
-pub(crate) fn parts(map: &MmapMut, from: usize, bytes: usize) -> usize {
-    from_page(map, from, bytes).len().div_ceil(PART_BYTES)
-}
-
-/// Touches the huge pages of a part, and when they come slowly leaves the rest of it to small pages, which are
-/// touched as they are used.
-pub(crate) fn touch(map: &MmapMut, from: usize, bytes: usize, part: usize, pace: &Pace) {
-    let all = from_page(map, from, bytes);
-    let start = all.start + part * PART_BYTES;
-    touch_pages(map, start..all.end.min(start + PART_BYTES), pace);
-}
-
 /// Huge pages that are touched when somebody is about to use them, each once.
 #[derive(Debug)]
 pub struct Fresh<'a> {
@@ -96,13 +74,14 @@ pub struct Fresh<'a> {
 }
 
 impl<'a> Fresh<'a> {
-    /// Those before the page that has byte `until`, of a map whose first `bytes` are used.
-    pub(crate) fn new(map: Option<&'a MmapMut>, until: usize, bytes: usize, pace: Pace) -> Self {
-        let pages = map.map_or(0, |map| {
-            from_page(map, until, bytes).start / HUGE_PAGE_BYTES
-        });
-        let taken = (0..pages).map(|_| AtomicBool::new(false)).collect();
-        Self { map, taken, pace }
+    /// Those of a map whose first `bytes` are used, and that are worth huge pages.
+    pub(crate) fn new(map: Option<&'a MmapMut>, bytes: usize) -> Self {
+        let pages = map.map_or(0, |map| huge_bytes(map, bytes) / HUGE_PAGE_BYTES);
+        Self {
+            map,
+            taken: (0..pages).map(|_| AtomicBool::new(false)).collect(),
+            pace: Pace::default(),
+        }
     }
 
     /// Whether there are none: then nobody need say what he is about to use.
@@ -130,31 +109,28 @@ impl<'a> Fresh<'a> {
         if let Some(map) = self.map
             && !self.taken[page].swap(true, Ordering::Relaxed)
         {
-            let at = page * HUGE_PAGE_BYTES;
-            touch_pages(map, at..at + HUGE_PAGE_BYTES, &self.pace);
+            touch_page(map, page * HUGE_PAGE_BYTES, &self.pace);
         }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn touch_pages(_: &MmapMut, _: Range<usize>, _: &Pace) {}
+fn touch_page(_: &MmapMut, _: usize, _: &Pace) {}
 
+/// Touches the huge page that begins at a byte, or leaves it to small pages, which are touched as they are used.
 #[cfg(target_os = "linux")]
-fn touch_pages(map: &MmapMut, part: Range<usize>, pace: &Pace) {
+fn touch_page(map: &MmapMut, at: usize, pace: &Pace) {
     use memmap2::Advice;
-    for at in part.clone().step_by(HUGE_PAGE_BYTES) {
-        if pace.is_slow() {
-            let rest = map.advise_range(Advice::NoHugePage, at, part.end - at);
-            return rest.unwrap_or(()); // refused, they come as huge ones when first used
-        }
-        let start = std::time::Instant::now();
-        // Kernels before 5.14 do not know how to populate: then all pages are left to their first use.
-        if map
-            .advise_range(Advice::PopulateWrite, at, HUGE_PAGE_BYTES)
-            .is_err()
-        {
-            return;
-        }
+    if pace.is_slow() {
+        let small = map.advise_range(Advice::NoHugePage, at, HUGE_PAGE_BYTES);
+        return small.unwrap_or(()); // refused, it comes as a huge one when first used
+    }
+    let start = std::time::Instant::now();
+    // Kernels before 5.14 do not know how to populate: then all pages are left to their first use.
+    if map
+        .advise_range(Advice::PopulateWrite, at, HUGE_PAGE_BYTES)
+        .is_ok()
+    {
         pace.note(start.elapsed());
     }
 }
@@ -180,32 +156,29 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_all_of_a_map_whose_pages_are_zero() {
-        let quick = Pace::default();
-        let slow = Pace::default();
-        (0..SLOW_PAGES).for_each(|_| slow.note(SLOW));
-        for pages in [1, 7, 8, 9, 17] {
-            for pace in [&quick, &slow] {
+    fn touched_pages_are_zero_whether_they_come_quickly_or_not() {
+        for pages in [1, 7, 17] {
+            for slow in [0, SLOW_PAGES] {
                 let map = MmapMut::map_anon(pages * HUGE_PAGE_BYTES).unwrap();
                 let bytes = map.len() - HUGE_PAGE_BYTES / 4;
                 ask_for_huge(&map, bytes);
-                assert_eq!(parts(&map, 0, bytes), pages.div_ceil(8));
-                for from in [0, HUGE_PAGE_BYTES + 3, bytes] {
-                    let parts = parts(&map, from, bytes);
-                    (0..parts).for_each(|part| touch(&map, from, bytes, part, pace));
-                }
+                let fresh = Fresh::new(Some(&map), bytes);
+                (0..slow).for_each(|_| fresh.pace.note(SLOW));
+                assert_eq!(fresh.taken.len(), pages);
+                fresh.touch(0..bytes);
                 assert!(map.iter().step_by(1000).all(|&byte| byte == 0));
             }
         }
         let map = MmapMut::map_anon(HUGE_PAGE_BYTES).unwrap();
-        assert_eq!(parts(&map, 0, HUGE_PAGE_BYTES / 4), 0, "mostly empty");
+        let mostly_empty = Fresh::new(Some(&map), HUGE_PAGE_BYTES / 4);
+        assert!(mostly_empty.is_empty());
     }
 
     #[test]
     fn pages_are_touched_once_by_whoever_comes_first() {
         let map = MmapMut::map_anon(9 * HUGE_PAGE_BYTES).unwrap();
-        let until = 6 * HUGE_PAGE_BYTES + 1;
-        let fresh = Fresh::new(Some(&map), until, map.len(), Pace::default());
+        let bytes = 6 * HUGE_PAGE_BYTES + 1; // the last page would be mostly empty
+        let fresh = Fresh::new(Some(&map), bytes);
         let taken = || -> Vec<usize> {
             let taken = |&page: &usize| fresh.taken[page].load(Ordering::Relaxed);
             (0..fresh.taken.len()).filter(taken).collect()
@@ -219,8 +192,8 @@ mod tests {
         fresh.touch(5 * HUGE_PAGE_BYTES..9 * HUGE_PAGE_BYTES);
         assert_eq!(taken(), [0, 1, 2, 5]);
         assert!(map.iter().step_by(1000).all(|&byte| byte == 0));
-        let none = Fresh::new(None, until, map.len(), Pace::default());
-        none.touch(0..until);
+        let none = Fresh::new(None, bytes);
+        none.touch(0..bytes);
         assert!(none.is_empty() && !fresh.is_empty());
     }
 }

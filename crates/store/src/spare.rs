@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::MmapMut;
 
-use crate::pages::{self, Fresh, HUGE_PAGE_BYTES, Pace};
+use crate::pages::{self, Fresh, HUGE_PAGE_BYTES};
 
 /// Words up to which a block comes from the program's own heap: memory that was used before costs less
 /// than a page of the operating system.
@@ -132,28 +132,13 @@ impl Block {
         self.0.as_mut_ptr()
     }
 
-    /// Touches the pages of its first `bytes`, from that of byte `from` on; `for_each` calls what it is given once for each of so many parts,
-    /// on whatever threads it likes.
-    pub fn touch(
-        &mut self,
-        from: usize,
-        bytes: usize,
-        pace: &Pace,
-        for_each: impl FnOnce(usize, &(dyn Fn(usize) + Sync)),
-    ) {
-        if let Words::Map(map) = &self.0 {
-            let parts = pages::parts(map, from, bytes);
-            for_each(parts, &|part| pages::touch(map, from, bytes, part, pace));
-        }
-    }
-
-    /// The pages of its first `bytes` before that of byte `until`, to be touched when they are needed.
-    pub fn fresh(&self, until: usize, bytes: usize, pace: Pace) -> Fresh<'_> {
+    /// The pages of its first `bytes`, to be touched when they are needed.
+    pub fn fresh(&self, bytes: usize) -> Fresh<'_> {
         let map = match &self.0 {
             Words::Heap(_) => None,
             Words::Map(map) => Some(map),
         };
-        Fresh::new(map, until, bytes, pace)
+        Fresh::new(map, bytes)
     }
 }
 
