@@ -191,7 +191,7 @@ impl<I: Inverse + ?Sized> Vectors for Here<'_, I> {
     }
 
     fn begin(&mut self, reduction: f64, most: usize) -> Result<(), SolveError> {
-        self.residual.copy_to(&mut self.r);
+        self.residual.copy_to(&self.matrix.tiles, &mut self.r);
         self.z.copy_from_slice(&self.r);
         for zero in [&mut self.d, &mut self.p, &mut self.ap] {
             zero.fill(0.0);

@@ -192,8 +192,8 @@ fn refine_few(
                     Verdict::GoOn => {
                         let to = &mut correction[kept * n..(kept + 1) * n];
                         match group.len() {
-                            1 => residual.copy_to(to),
-                            _ => residual.copy_lane_to(lane, to),
+                            1 => residual.copy_to(&matrix.tiles, to),
+                            _ => residual.copy_lane_to(lane, &matrix.tiles, to),
                         }
                         active[kept] = c;
                         kept += 1;
@@ -209,11 +209,14 @@ fn refine_few(
         inverse.apply(&mut correction[..kept * n], kept)?;
         for (k, &c) in active.iter().enumerate() {
             let xc = &mut x[c * n..(c + 1) * n];
-            for (x, d) in xc.iter_mut().zip(&mut correction[k * n..(k + 1) * n]) {
-                // The old x stays behind, to be taken back if the step was for the worse.
-                let old = std::mem::replace(x, *x + *d);
-                *d = old;
-            }
+            let step = &mut correction[k * n..(k + 1) * n];
+            matrix.tiles.split([xc, step], |_, [x, step]| {
+                for (x, d) in x.iter_mut().zip(step) {
+                    // The old x stays behind, to be taken back if the step was for the worse.
+                    let old = std::mem::replace(x, *x + *d);
+                    *d = old;
+                }
+            });
         }
     }
     Ok(())

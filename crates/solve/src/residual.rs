@@ -75,13 +75,13 @@ struct Largest {
 
 impl Residual {
     /// Copies `b − A x` of the right-hand side that was alone to `to`, of length n.
-    pub fn copy_to(&self, to: &mut [f64]) {
-        copy_lane(&self.rows, 0, to);
+    pub fn copy_to(&self, tiles: &Tiles<'_>, to: &mut [f64]) {
+        copy_lane(&self.rows, 0, tiles, to);
     }
 
     /// The same of one of those that were together.
-    pub fn copy_lane_to(&self, lane: usize, to: &mut [f64]) {
-        copy_lane(&self.together, lane, to);
+    pub fn copy_lane_to(&self, lane: usize, tiles: &Tiles<'_>, to: &mut [f64]) {
+        copy_lane(&self.together, lane, tiles, to);
     }
 
     /// Norm and row counts of a matrix, and what residuals of it need; overwrites the rows.
@@ -242,10 +242,11 @@ fn errors<const W: usize>(
     })
 }
 
-fn copy_lane<const W: usize>(rows: &[Row<W>], lane: usize, to: &mut [f64]) {
-    to.iter_mut()
-        .zip(rows)
-        .for_each(|(to, row)| *to = row.r[lane]);
+fn copy_lane<const W: usize>(all: &[Row<W>], lane: usize, tiles: &Tiles<'_>, to: &mut [f64]) {
+    tiles.split([to], |rows, [to]| {
+        let pairs = to.iter_mut().zip(&all[rows]);
+        pairs.for_each(|(to, row)| *to = row.r[lane]);
+    });
 }
 
 /// `r / size`, NaN where the size is not finite: nothing is known then.

@@ -120,6 +120,22 @@ impl<'a> Tiles<'a> {
         self.each(self.count, |c| body(c, self.cuts[c]..self.cuts[c + 1]));
     }
 
+    /// Calls `body(rows, their numbers in each vector)` for all blocks, side by side; vectors are of length n.
+    pub fn split<const K: usize>(
+        &self,
+        vectors: [&mut [f64]; K],
+        body: impl Fn(Range<usize>, [&mut [f64]; K]) + Sync,
+    ) {
+        assert!(vectors.iter().all(|v| v.len() == self.a.n()));
+        let all = vectors.map(|v| Shared(v.as_mut_ptr()));
+        self.for_rows(move |_, rows| {
+            // SAFETY: vectors have a number for every row, and blocks of rows are disjoint.
+            let own = all
+                .map(|v| unsafe { std::slice::from_raw_parts_mut(v.at(rows.start), rows.len()) });
+            body(rows, own);
+        });
+    }
+
     /// Calls `add(sums[i], a_ij, j)` for all entries of the full matrix, for which `walk` is prepared.
     pub fn sum<S: Copy + Send>(
         &self,
