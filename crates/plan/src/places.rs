@@ -45,6 +45,8 @@ pub(crate) struct Tree<'a> {
     first: &'a [u32],
     /// Length of every update matrix.
     update_len: Vec<u64>,
+    /// Whether the number of supernodes on the way to a root is odd.
+    odd: Vec<bool>,
 }
 
 /// Places of all panels and update matrices, in numbers from the beginning of the arena.
@@ -97,12 +99,17 @@ impl<'a> Tree<'a> {
         first: &'a [u32],
     ) -> Self {
         let len = |(_, nupd)| BlockColumns::update(nupd, block).len() as u64;
+        let mut odd = vec![false; symbolic.supernodes()];
+        for s in (0..odd.len()).rev() {
+            odd[s] = symbolic.parent(s).is_some_and(|parent| !odd[parent]);
+        }
         Self {
             symbolic,
             block,
             value_bytes,
             first,
             update_len: symbolic.front_sizes().map(len).collect(),
+            odd,
         }
     }
 
@@ -313,17 +320,10 @@ impl<'a> Tree<'a> {
     /// Places the matrices of one subtree, its root's excepted, and returns the stack they need.
     fn stack(&self, root: usize, update: &mut [UpdatePlace]) -> u64 {
         let first = self.first[root] as usize;
-        // Depth parity below the root; parents come after children, so walk downwards.
-        let mut odd = vec![false; root - first + 1];
-        for s in (first..root).rev() {
-            if let Some(parent) = self.symbolic.parent(s) {
-                odd[s - first] = !odd[parent - first];
-            }
-        }
         let mut used = [0u64; 2];
         let mut peak = 0;
         for s in first..=root {
-            let side = usize::from(odd[s - first]);
+            let side = usize::from(self.odd[s] != self.odd[root]);
             if s != root {
                 let len = self.update_len[s];
                 update[s] = match len {
