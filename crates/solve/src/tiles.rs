@@ -23,7 +23,7 @@ use crate::lower_rows::LowerRows;
 use crate::substitution::Shared;
 
 /// Blocks of columns, and so threads that find work.
-pub(crate) const BLOCKS: usize = 8;
+pub(crate) const BLOCKS: usize = 16;
 
 /// Entries below which the matrix is one block: the pass takes less than waking a thread.
 const SMALL: u64 = 1 << 15;
@@ -34,7 +34,7 @@ const SAMPLE: usize = 16;
 /// Entries of a column in a tile up to which a look at it counts: with 2 rows are faster, with 10 slower.
 const FEW: u64 = 4;
 
-/// Threads that copy rows, at most: each counts the entries of all rows.
+/// Threads that copy the rows of another pattern, at most: each counts the entries of all rows.
 const COPIERS: usize = 4;
 
 /// Rows that are summed by one task.
@@ -345,6 +345,26 @@ mod tests {
                 assert_eq!(walk.rows.is_some(), far);
                 assert_eq!(product(&mut walk), want);
             }
+        }
+    }
+
+    #[test]
+    fn rows_are_those_of_the_matrix_that_was_prepared_for_last() {
+        let first = matrix(20_000);
+        let values = first.values().iter().map(|v| 3.0 - v).collect();
+        let same_pattern = first.with_values(values).unwrap();
+        let fewer = reaching(20_000, |j| vec![j, j + 7_000, j + 11_000 - j % 3]);
+        let x: Vec<f64> = (0..first.n()).map(|j| (j % 13) as f64).collect();
+        let (team, mut walk) = (Team::new(3), Walk::default());
+        for a in [&first, &same_pattern, &fewer, &fewer, &first] {
+            let mut want = vec![0.0; a.n()];
+            a.matvec(&x, &mut want);
+            let tiles = Tiles::new(a, Some(&team));
+            tiles.prepare(&mut walk);
+            assert!(walk.rows.is_some());
+            let mut sums = vec![0.0; a.n()];
+            tiles.sum(&mut walk, &mut sums, |sum, v, j| *sum += v * x[j]);
+            assert_eq!(sums, want);
         }
     }
 }
