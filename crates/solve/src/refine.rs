@@ -87,6 +87,23 @@ impl<'a> Measured<'a> {
         Self { tiles, norms }
     }
 
+    /// The same, with the errors of one column's answer where they are found on the way.
+    fn with_errors(
+        a: &'a SymmetricCsc<f64>,
+        team: Option<&'a Team>,
+        residual: &mut Residual,
+        (x, b): (&[f64], &[f64]),
+        options: &RefineOptions,
+    ) -> (Self, Option<Errors>) {
+        let tiles = Tiles::new(a, team);
+        let alone = b.len() == a.n() && options.residual == ResidualPrecision::Double;
+        if !alone || !tiles.is_heavy() {
+            return (Self::new(a, team, residual), None);
+        }
+        let (norms, errors) = residual.measure_alone(&tiles, x, b);
+        (Self { tiles, norms }, Some(errors))
+    }
+
     /// Residual and errors of one column.
     pub fn errors(
         &self,
@@ -137,13 +154,15 @@ pub fn refine(
     check_len("b", b.len(), a.n(), nrhs)?;
     check_len("x", x.len(), a.n(), nrhs)?;
     let team = inverse.team();
-    let matrix = Measured::new(a, team.as_deref(), &mut workspace.residual);
+    let (matrix, mut known) =
+        Measured::with_errors(a, team.as_deref(), &mut workspace.residual, (x, b), options);
     let mut columns = vec![ColumnReport::default(); nrhs];
     // As many as are solved together, so that vectors of corrections are few.
     let chunk = a.n().max(1) * MAX_RHS;
     let vectors = x.chunks_mut(chunk).zip(b.chunks(chunk));
     for ((x, b), columns) in vectors.zip(columns.chunks_mut(MAX_RHS)) {
-        refine_few(&matrix, inverse, b, x, columns, options, workspace)?;
+        let matrix = (&matrix, known.take());
+        refine_few(matrix, inverse, b, x, columns, options, workspace)?;
     }
     let converged = columns
         .iter()
@@ -151,9 +170,9 @@ pub fn refine(
     Ok(RefineReport { columns, converged })
 }
 
-/// Improves answers to a few right-hand sides.
+/// Improves answers to a few right-hand sides; errors of a single one may be known, whose residual is there.
 fn refine_few(
-    matrix: &Measured<'_>,
+    (matrix, mut known): (&Measured<'_>, Option<Errors>),
     inverse: &mut impl Inverse,
     b: &[f64],
     x: &mut [f64],
@@ -180,7 +199,10 @@ fn refine_few(
         correction.resize(n * active.len(), 0.0);
         for first in (0..active.len()).step_by(together) {
             let group = first..active.len().min(first + together);
-            let errors = matrix.group_errors(residual, x, b, &active[group.clone()], options);
+            let errors = match known.take() {
+                Some(errors) => [errors; LANES],
+                None => matrix.group_errors(residual, x, b, &active[group.clone()], options),
+            };
             for (lane, k) in group.clone().enumerate() {
                 let c = active[k];
                 let xc = &mut x[c * n..(c + 1) * n];

@@ -33,6 +33,15 @@ pub(crate) struct Row<const W: usize> {
     pub size: [f64; W],
 }
 
+/// The same of one while its matrix is measured: what a row has got of `|A|`, and how many entries.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct FirstRow {
+    row: Row<1>,
+    sum: f64,
+    count: f64,
+}
+
 /// The same of one for [`ResidualPrecision::Quad`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -51,6 +60,7 @@ pub(crate) struct Residual {
     together: Vec<Row<LANES>>,
     x: Vec<[f64; LANES]>,
     long: Vec<LongRow>,
+    first: Vec<FirstRow>,
     walk: Walk,
 }
 
@@ -71,6 +81,24 @@ struct Largest {
     b: f64,
     /// Of the componentwise errors.
     error: f64,
+}
+
+impl<const W: usize> Row<W> {
+    /// Before anything was subtracted from right-hand sides.
+    fn start(r: [f64; W]) -> Self {
+        let size = r.map(f64::abs);
+        Self { r, size }
+    }
+
+    /// Subtracts an entry's products.
+    #[inline(always)]
+    fn subtract(&mut self, v: f64, x: &[f64; W]) {
+        for (lane, x) in x.iter().enumerate() {
+            let product = v * x;
+            self.r[lane] -= product;
+            self.size[lane] += product.abs();
+        }
+    }
 }
 
 impl Residual {
@@ -97,19 +125,28 @@ impl Residual {
             row.r[0] += 1.0;
             row.size[0] += v.abs();
         });
-        let mut parts = [(0.0, 0.0); BLOCKS];
-        let found = Shared(parts.as_mut_ptr());
-        let all = &self.rows;
-        tiles.for_rows(|block, rows| {
-            let sums = largest(all[rows.clone()].iter().map(|row| row.size[0]));
-            let counts = largest(all[rows].iter().map(|row| row.r[0]));
-            // SAFETY: each block has a place of its own.
-            unsafe { *found.at(block) = (sums, counts) };
+        norms(&self.rows, tiles, |row| (row.size[0], row.r[0]))
+    }
+
+    /// The same with the errors of the answer `x` to one right-hand side `b`, in one pass over the matrix, where its entries take more
+    /// room than rows do: with few in a column two passes take as long.
+    pub fn measure_alone(&mut self, tiles: &Tiles<'_>, x: &[f64], b: &[f64]) -> (Norms, Errors) {
+        tiles.prepare(&mut self.walk);
+        fill(&mut self.first, tiles, |i| FirstRow {
+            row: Row::start([b[i]]),
+            sum: 0.0,
+            count: 0.0,
         });
-        Norms {
-            norm: largest(parts.iter().map(|p| p.0)),
-            most_entries: largest(parts.iter().map(|p| p.1)) as usize,
-        }
+        tiles.sum(&mut self.walk, &mut self.first, |to, v, j| {
+            to.row.subtract(v, &[x[j]]);
+            to.sum += v.abs();
+            to.count += 1.0;
+        });
+        let first = &self.first;
+        let norms = norms(first, tiles, |row| (row.sum, row.count));
+        fill(&mut self.rows, tiles, |i| first[i].row);
+        let [errors] = errors(&self.rows, tiles, &norms, [x], [b]);
+        (norms, errors)
     }
 
     /// Errors of the answer `x` to one right-hand side `b` of the matrix that was measured last, user order; its residual stays here.
@@ -176,11 +213,7 @@ impl Residual {
 
 /// `r ← b`, and sizes likewise.
 fn start<const W: usize>(rows: &mut Vec<Row<W>>, tiles: &Tiles<'_>, b: [&[f64]; W]) {
-    fill(rows, tiles, |i| {
-        let r = b.map(|b| b[i]);
-        let size = r.map(f64::abs);
-        Row { r, size }
-    });
+    fill(rows, tiles, |i| Row::start(b.map(|b| b[i])));
 }
 
 /// `r ← r − A x`, and sizes likewise.
@@ -190,13 +223,24 @@ fn subtract<const W: usize>(
     tiles: &Tiles<'_>,
     x: &[[f64; W]],
 ) {
-    tiles.sum(walk, rows, |row, v, j| {
-        for (lane, x) in x[j].iter().enumerate() {
-            let product = v * x;
-            row.r[lane] -= product;
-            row.size[lane] += product.abs();
-        }
+    tiles.sum(walk, rows, |row, v, j| row.subtract(v, &x[j]));
+}
+
+/// Largest sum and largest count of all rows, given those of one.
+fn norms<S: Sync>(all: &[S], tiles: &Tiles<'_>, of: impl Fn(&S) -> (f64, f64) + Sync) -> Norms {
+    let mut parts = [(0.0, 0.0); BLOCKS];
+    let found = Shared(parts.as_mut_ptr());
+    tiles.for_rows(|block, rows| {
+        let own = &all[rows];
+        let sums = largest(own.iter().map(|row| of(row).0));
+        let counts = largest(own.iter().map(|row| of(row).1));
+        // SAFETY: each block has a place of its own.
+        unsafe { *found.at(block) = (sums, counts) };
     });
+    Norms {
+        norm: largest(parts.iter().map(|p| p.0)),
+        most_entries: largest(parts.iter().map(|p| p.1)) as usize,
+    }
 }
 
 /// The normwise backward error `‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)` (Rigal and Gaches 1967) and the
@@ -290,5 +334,31 @@ mod tests {
         assert!(largest([1.0, f64::NAN, 2.0].into_iter()).is_nan());
         assert!(norm(&[f64::NAN, 0.0]).is_nan());
         assert_eq!(norm(&[1.0, -3.0, 2.0]), 3.0);
+    }
+
+    #[test]
+    fn a_matrix_is_measured_as_well_on_the_way() {
+        use tamarack_numeric::Team;
+        use tamarack_sparse::models::Model;
+        let models = ["el3d_9", "p3d27_14", "p2d5_150"];
+        for model in models.map(|name| name.parse::<Model>().unwrap()) {
+            let a = model.generate::<f64>().unwrap();
+            let x: Vec<f64> = (0..a.n()).map(|i| ((i % 17) as f64 - 8.0) / 7.0).collect();
+            let b: Vec<f64> = x.iter().rev().copied().collect();
+            for threads in [1, 3] {
+                let team = Team::new(threads);
+                let tiles = Tiles::new(&a, Some(&team));
+                let [mut one, mut other] = [Residual::default(), Residual::default()];
+                let (norms, errors) = one.measure_alone(&tiles, &x, &b);
+                assert_eq!(norms, other.measure(&tiles));
+                assert!((norms.norm / a.norm_inf() - 1.0).abs() < 1e-14);
+                let double = ResidualPrecision::Double;
+                assert_eq!(errors, other.alone(&tiles, &norms, &x, &b, double));
+                let [mut to, mut to_other] = [vec![0.0; a.n()], vec![0.0; a.n()]];
+                one.copy_to(&tiles, &mut to);
+                other.copy_to(&tiles, &mut to_other);
+                assert_eq!(to, to_other);
+            }
+        }
     }
 }

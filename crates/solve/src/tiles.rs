@@ -37,6 +37,9 @@ const FEW: u64 = 4;
 /// Threads that copy the rows of another pattern, at most: each counts the entries of all rows.
 const COPIERS: usize = 4;
 
+/// Entries of a column, on average, from which a pass over the matrix is mostly about these.
+const HEAVY: u64 = 8;
+
 /// Rows that are summed by one task.
 const PART: usize = 1 << 12;
 
@@ -79,6 +82,11 @@ impl<'a> Tiles<'a> {
             cuts,
             count,
         }
+    }
+
+    /// Whether the entries take more memory than what products read and write for each row.
+    pub fn is_heavy(&self) -> bool {
+        self.a.pattern().nnz_lower() >= HEAVY * self.a.n() as u64
     }
 
     /// Prepares for products with this matrix.
