@@ -322,8 +322,9 @@ impl<'a> Tree<'a> {
         let first = self.first[root] as usize;
         let mut used = [0u64; 2];
         let mut peak = 0;
-        for s in first..=root {
-            let side = usize::from(self.odd[s] != self.odd[root]);
+        let odd = &self.odd[first..=root];
+        let sides = odd.iter().map(|&odd| usize::from(odd != self.odd[root]));
+        for (s, side) in (first..).zip(sides) {
             if s != root {
                 let len = self.update_len[s];
                 update[s] = match len {
