@@ -106,6 +106,10 @@ impl FirstFailure {
 /// without: one that is never repeated would only lose.
 const START_SECS: f64 = 300e-6;
 
+/// Predicted seconds from which the pages of a new arena are touched at once: the host of a virtual machine takes back what has been free
+/// for two seconds, and gives it again at a tenth of the rate (run `first-7`).
+const LONG_SECS: f64 = 0.25;
+
 /// Seconds to call a thread that has worked before. A repeated factorization in which they save less does without.
 const CALL_SECS: f64 = 15e-6;
 
@@ -153,6 +157,9 @@ impl<T: Value> Execution<'_, T> {
         let short = plan.saved_secs() < calls_secs;
         let below = |member: usize| self.work_below(team, member, &next, &failure);
         let above = |aid: Aid<'_>| self.work_above(team, aid, &failure);
+        if plan.predicted_secs() > LONG_SECS {
+            self.touch_all(team);
+        }
         self.above.begin();
         let members = if short { 1 } else { plan.threads() };
         // A profile keeps the phases apart.
@@ -173,6 +180,17 @@ impl<T: Value> Execution<'_, T> {
             _ if self.meter.cancelled() => Outcome::Cancelled,
             Some((position, pivot)) => Outcome::Failed(position, pivot),
             None => Outcome::Done,
+        }
+    }
+
+    /// Touches all pages of a new arena.
+    fn touch_all(&self, team: &Team) {
+        if let Some(fresh) = self.untouched() {
+            team.for_each(fresh.pages(), |page, _| {
+                if !self.meter.cancelled() {
+                    fresh.touch_page(page);
+                }
+            });
         }
     }
 
