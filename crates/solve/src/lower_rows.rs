@@ -110,16 +110,12 @@ fn for_each_below(
         for source in a.pattern().range(j) {
             let (i, column) = (rows[source] as usize, j as u32);
             if i != j {
-                let value = a.values()[source];
-                let source = source as u32;
-                body(
-                    i,
-                    Entry {
-                        value,
-                        column,
-                        source,
-                    },
-                );
+                let entry = Entry {
+                    value: a.values()[source],
+                    column,
+                    source: source as u32,
+                };
+                body(i, entry);
             }
         }
     }
