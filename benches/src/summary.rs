@@ -121,7 +121,7 @@ const PHASES: [Phase; 7] = [
         more: &[
             ("over refactorize", |m, _| m.first / m.refactor),
             ("again s", |m, _| m.first_again),
-            ("over refactorize", |m, _| m.first_again / m.refactor),
+            ("again over refactorize", |m, _| m.first_again / m.refactor),
         ],
     },
     Phase {

@@ -42,7 +42,8 @@ impl LowerRows {
         if a.values().len() as u64 <= 1 << 32 && self.pattern.as_ref().is_some_and(same) {
             return self.take_values(a.values(), each);
         }
-        self.pattern = Some(a.pattern().clone());
+        // Nobody's, should this end halfway.
+        self.pattern = None;
         let (n, blocks) = (a.n(), cuts.len() - 1);
         // For each block of columns and each row how many entries it has there; then where the next one goes.
         let mut places = vec![0usize; blocks * n];
@@ -77,8 +78,10 @@ impl LowerRows {
                 }
             });
         });
+        self.pattern = Some(a.pattern().clone());
     }
 
+    /// The values of another matrix with this pattern.
     fn take_values(&mut self, values: &[f64], each: impl Fn(usize, &(dyn Fn(usize) + Sync))) {
         let len = self.entries.len();
         let entries = Shared(self.entries.as_mut_ptr());

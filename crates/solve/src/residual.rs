@@ -128,8 +128,8 @@ impl Residual {
         norms(&self.rows, tiles, |row| (row.size[0], row.r[0]))
     }
 
-    /// The same with the errors of the answer `x` to one right-hand side `b`, in one pass over the matrix, where its entries take more
-    /// room than rows do: with few in a column two passes take as long.
+    /// The same with the errors of the answer `x` to one right-hand side `b`, in one pass over the matrix. For matrices
+    /// [with many entries](Tiles::is_heavy): rows are twice as long meanwhile, and are copied once.
     pub fn measure_alone(&mut self, tiles: &Tiles<'_>, x: &[f64], b: &[f64]) -> (Norms, Errors) {
         tiles.prepare(&mut self.walk);
         fill(&mut self.first, tiles, |i| FirstRow {

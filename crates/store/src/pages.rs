@@ -97,6 +97,9 @@ impl<'a> Fresh<'a> {
     }
 
     /// Touches a page, unless that was done before.
+    ///
+    /// # Panics
+    /// If it is not below [`pages`](Self::pages).
     #[inline]
     pub fn touch_page(&self, page: usize) {
         if !self.taken[page].load(Ordering::Relaxed) {
