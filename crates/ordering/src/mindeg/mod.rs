@@ -2,6 +2,7 @@
 
 mod amd;
 mod few;
+mod fringe;
 mod lists;
 mod mmd;
 mod observer;

@@ -119,34 +119,34 @@ impl QuotientGraph {
     pub(crate) fn load(&mut self, pattern: &Pattern) -> Result<(), OrderingError> {
         let n = pattern.n();
         self.reset(n, pattern.nnz_full() as usize - n)?;
+        let (nodes, store) = (&mut self.nodes[..], &mut self.store[..]);
         let (ptr, rows) = (pattern.col_ptr(), pattern.row_idx());
-        let below = |j: usize| &rows[ptr[j] as usize + 1..ptr[j + 1] as usize];
-        for j in 0..n {
-            self.nodes[j].len += below(j).len() as u32;
-            for &i in below(j) {
-                self.nodes[i as usize].len += 1;
-            }
+        for &i in rows {
+            nodes[i as usize].len += 1;
         }
-        for node in &mut self.nodes {
+        for (node, column) in nodes.iter_mut().zip(ptr.windows(2)) {
+            // The diagonal has been counted twice.
+            node.len += (column[1] - column[0]) as u32 - 2;
             node.start = self.free as u64;
             self.free += node.len as usize;
         }
         // Column j gives j to its rows before their own columns come: every list ends up sorted.
-        for j in 0..n {
-            let node = &mut self.nodes[j];
+        for (j, column) in ptr.windows(2).enumerate() {
+            let below = &rows[column[0] as usize + 1..column[1] as usize];
+            let node = &mut nodes[j];
             let from = node.start as usize + node.degree as usize;
             node.degree = node.len;
             let mut hash = node.hash;
             // One by one: most columns are shorter than a call to copy them.
-            for (at, &i) in (from..).zip(below(j)) {
-                self.store[at] = i;
+            for (at, &i) in (from..).zip(below) {
+                store[at] = i;
                 hash ^= i;
-                let node = &mut self.nodes[i as usize];
-                self.store[node.start as usize + node.degree as usize] = j as u32;
+                let node = &mut nodes[i as usize];
+                store[node.start as usize + node.degree as usize] = j as u32;
                 node.degree += 1;
                 node.hash ^= j as u32;
             }
-            self.nodes[j].hash = hash;
+            nodes[j].hash = hash;
         }
         Ok(())
     }
