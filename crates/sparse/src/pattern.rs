@@ -223,10 +223,17 @@ impl Pattern {
             return false;
         };
         let (rows, next) = (self.range(j), self.range(before).start + 1);
-        // Mostly lengths and the first row say it: both are looked at in one branch. The column before ends where this one
-        // begins, so there is an entry to look at.
-        let alike = (next + rows.len() == rows.start) & (self.row_idx[next] as usize == j);
-        alike && self.row_idx[next..rows.start] == self.row_idx[rows]
+        self.may_continue(j) && self.row_idx[next..rows.start] == self.row_idx[rows]
+    }
+
+    /// Whether its length and first row allow that column `j`, not the first one, [continues](Self::continues) the one before it: this
+    /// mostly says it, in one branch.
+    #[inline]
+    pub(crate) fn may_continue(&self, j: usize) -> bool {
+        let bounds = &self.col_ptr[j - 1..j + 2];
+        // The column before ends where this one begins, so there is an entry to look at.
+        let next = bounds[0] + 1;
+        (next + bounds[2] == 2 * bounds[1]) & (self.row_idx[next as usize] as usize == j)
     }
 
     /// Wraps the pattern for sharing.

@@ -162,6 +162,14 @@ fn begins(pattern: &Pattern) -> Option<Vec<AtomicBool>> {
     let n = pattern.n();
     let unlike = |v: usize| !pattern.continues(v);
     let columns: Vec<bool> = if n < FEW {
+        // Mostly there are none, and a first glance says so.
+        let least = n
+            - (1..n)
+                .map(|v| usize::from(pattern.may_continue(v)))
+                .sum::<usize>();
+        if !is_worth(least, n) {
+            return None;
+        }
         (0..n).map(unlike).collect()
     } else {
         let vertices = (0..n).into_par_iter();

@@ -173,7 +173,8 @@ impl Assembly {
             first.push(*next);
             *next += npiv;
         }
-        let to_homes = &self.homes;
+        let to_homes = &self.homes[..];
+        let (rank_of, first_of) = (&tree.rank[..], &nodes.first[..]);
         let rank_at = shared_u32(&mut self.rank_at);
         let lengths = shared_u64(&mut self.entry_ptr);
         let found = map_all(chunks(forest.len(), CHUNK), |supernodes| {
@@ -181,8 +182,8 @@ impl Assembly {
             for s in supernodes {
                 let (mut column, home) = (first[s], homes[s]);
                 let mut place = |(node, below): (usize, u32)| {
-                    let (rank, weight) = (tree.rank[node], tree.weight(node));
-                    let first = nodes.first[rank as usize];
+                    let (rank, weight) = (rank_of[node], tree.weight(node));
+                    let first = first_of[rank as usize];
                     let packed = u64::from(first) << 32 | u64::from(home);
                     to_homes[rank as usize].place.store(packed, Relaxed);
                     rank_at[column as usize].store(rank, Relaxed);

@@ -63,7 +63,8 @@ impl AmalgamationOptions {
         } else {
             self.max_zero_fraction
         };
-        zeros as f64 <= share * stored as f64
+        // Signed: those the processor converts itself.
+        zeros as i64 as f64 <= share * stored as i64 as f64
     }
 }
 
