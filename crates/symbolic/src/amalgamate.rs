@@ -47,7 +47,7 @@ impl Merged {
         for &(s, _) in &joined.leaves {
             nodes[s as usize].into = JOINED;
         }
-        for group in &joined.groups {
+        for group in forest.whole.iter().chain(&joined.groups) {
             let node = &mut nodes[group.supernode as usize];
             (node.npiv, node.zeros) = (group.npiv, group.zeros);
         }

@@ -69,8 +69,9 @@ impl<'a> SymbolicDraft<'a> {
         let nodes = Nodes::find(pattern, runs, ordering);
         let lower = LowerRows::new(pattern, runs, &nodes);
         let (tree, counts) = tree_and_counts(&lower, &nodes);
-        let forest = SuperForest::fundamental(&tree, &counts.factor);
-        let merged = match &options.amalgamation {
+        let amalgamation = options.amalgamation.as_ref();
+        let forest = SuperForest::new(&tree, &counts.factor, amalgamation);
+        let merged = match amalgamation {
             Some(amalgamation) => {
                 let joined = Joined::find(&forest, &tree, &lower, &counts.below, amalgamation);
                 Merged::new(&forest, &joined, amalgamation)
@@ -83,7 +84,7 @@ impl<'a> SymbolicDraft<'a> {
             nnz_a: pattern.nnz_lower(),
             nnz_l,
             flops,
-            fundamental_supernodes: forest.len() as u64,
+            fundamental_supernodes: forest.fundamental,
             ..Stats::default()
         };
         Ok(Self {

@@ -177,6 +177,8 @@ impl Assembly {
         let (rank_of, first_of) = (&tree.rank[..], &nodes.first[..]);
         let rank_at = shared_u32(&mut self.rank_at);
         let lengths = shared_u64(&mut self.entry_ptr);
+        let are_sorted =
+            |s: usize| Columns::are_many(forest.npiv[s]) && forest.is_fundamental(s as u32);
         let found = map_all(chunks(forest.len(), CHUNK), |supernodes| {
             let mut sorted = sorted_by.map(|lower| Columns::new(tree, lower));
             for s in supernodes {
@@ -193,7 +195,7 @@ impl Assembly {
                 let members = forest.ptr[s] as usize..forest.ptr[s + 1] as usize;
                 let below = &below[members.clone()];
                 match &mut sorted {
-                    Some(sorted) if Columns::are_many(forest.npiv[s]) => {
+                    Some(sorted) if are_sorted(s) => {
                         sorted.sort(members, below, first[s]).for_each(place);
                     }
                     _ => members.zip(below.iter().copied()).for_each(&mut place),

@@ -15,22 +15,13 @@ use tamarack_sparse::memory::{filled, with_room, zeroed};
 use crate::AmalgamationOptions;
 use crate::factor::NONE;
 use crate::flops::trapezoid;
+use crate::fundamental::Group;
 use crate::permuted::LowerRows;
 use crate::postorder::Postordered;
 use crate::supernodes::SuperForest;
 
 /// Leaves of a parent from which on they are looked at: elsewhere equal ones are rare, and rows would be read for nothing.
 const MANY: u32 = if cfg!(test) { 2 } else { 64 };
-
-/// Leaves that became one supernode.
-pub(crate) struct Group {
-    /// The one that the others became part of.
-    pub supernode: u32,
-    /// Columns of all.
-    pub npiv: u32,
-    /// Zeros between their pivots.
-    pub zeros: u64,
-}
 
 /// Leaves with the same rows that were joined.
 #[derive(Default)]
@@ -99,7 +90,7 @@ impl Joined {
     }
 }
 
-/// Leaves of parents that have many, increasing.
+/// Leaves of parents that have many, increasing, but for whole subtrees.
 fn crowded_leaves(forest: &SuperForest) -> Vec<u32> {
     let mut count = zeroed::<u32>(forest.len());
     let below = || (0..forest.len()).filter(|&s| forest.parent[s] != NONE);
@@ -109,7 +100,8 @@ fn crowded_leaves(forest: &SuperForest) -> Vec<u32> {
         return Vec::new();
     }
     let is_crowded = |s: &usize| forest.size[*s] == 1 && count[forest.parent[*s] as usize] >= MANY;
-    below().filter(is_crowded).map(|s| s as u32).collect()
+    let crowded = below().filter(is_crowded).map(|s| s as u32);
+    crowded.filter(|&s| forest.is_fundamental(s)).collect()
 }
 
 /// The nodes below some leaves, by ranks, increasing.

@@ -27,8 +27,12 @@ pub(crate) struct Growing {
 pub(crate) const JOINED: u32 = NONE - 1;
 
 /// What merging looks at.
+#[derive(Clone, Copy)]
 pub(crate) struct Merging<'a> {
-    forest: &'a SuperForest,
+    /// Columns, rows below and sizes of subtrees, as [`SuperForest`] has them.
+    npiv: &'a [u32],
+    nupd: &'a [u32],
+    size: &'a [u32],
     options: &'a AmalgamationOptions,
     costs: FrontCosts,
     /// Order up to which one front takes less than two of the same pivots.
@@ -49,7 +53,9 @@ impl<'a> Merging<'a> {
     pub fn new(forest: &'a SuperForest, options: &'a AmalgamationOptions) -> Self {
         let costs = options.costs();
         Self {
-            forest,
+            npiv: &forest.npiv,
+            nupd: &forest.nupd,
+            size: &forest.size,
             options,
             surely: costs.surely_merged(),
             costs,
@@ -58,24 +64,20 @@ impl<'a> Merging<'a> {
 
     /// Merges children into each of `parents`, increasing; `nodes` begin with supernode `base` and hold all
     /// their descendants.
-    pub fn run(&self, nodes: &mut [Growing], base: usize, parents: impl Iterator<Item = usize>) {
-        let (forest, size) = (self.forest, &self.forest.size);
+    pub fn run(self, nodes: &mut [Growing], base: usize, parents: impl Iterator<Item = usize>) {
+        let size = self.size;
         let mut queue = Vec::new();
         for p in parents {
             let mut this = nodes[p - base];
             if this.npiv == 0 {
-                this.npiv = forest.npiv[p];
+                this.npiv = self.npiv[p];
             }
-            this.secs = self.costs.secs(this.npiv, forest.nupd[p]);
+            this.secs = self.costs.secs(this.npiv, self.nupd[p]);
             match size[p] {
                 1 => {}
-                _ if self.merge_all(nodes, base, (p, &mut this)) => {}
                 // One child, as most have: nothing to sort.
-                total if total == size[p - 1] + 1 => {
-                    if let Some(only) = self.candidate(nodes, base, (p - 1, p), &this) {
-                        self.merge(nodes, base, (p, &mut this), only.child, only.together);
-                    }
-                }
+                total if total == size[p - 1] + 1 => self.merge_only(nodes, base, (p, &mut this)),
+                _ if self.merge_all(nodes, base, (p, &mut this)) => {}
                 _ => {
                     queue.clear();
                     for c in children(size, p) {
@@ -99,28 +101,45 @@ impl<'a> Merging<'a> {
         base: usize,
         (p, this): (usize, &mut Growing),
     ) -> bool {
-        let up = self.forest.nupd[p];
+        let up = self.nupd[p];
         let entries = |node: &Growing, nupd: u32| trapezoid(node.npiv, nupd) - node.zeros;
         let (mut npiv, mut needed) = (this.npiv, entries(this, up));
-        for c in children(&self.forest.size, p) {
+        for c in children(self.size, p) {
             let child = &nodes[c - base];
             npiv += child.npiv;
             if npiv + up > self.surely || child.into == JOINED {
                 return false;
             }
-            needed += entries(child, self.forest.nupd[c]);
+            needed += entries(child, self.nupd[c]);
         }
         let stored = trapezoid(npiv, up);
         let zeros = stored - needed;
         let may = self.options.allows(npiv, zeros, stored);
         if may {
-            for c in children(&self.forest.size, p) {
+            for c in children(self.size, p) {
                 nodes[c - base].into = p as u32;
             }
             let secs = self.costs.secs(npiv, up);
             (this.npiv, this.zeros, this.secs) = (npiv, zeros, secs);
         }
         may
+    }
+
+    /// Merges the only child into its parent, if that saves time and it may have the zeros: hard to foresee, so without a branch.
+    #[inline(always)]
+    fn merge_only(&self, nodes: &mut [Growing], base: usize, (p, this): (usize, &mut Growing)) {
+        let (child, up) = (&mut nodes[p - 1 - base], self.nupd[p]);
+        let npiv = child.npiv + this.npiv;
+        let together = self.costs.secs(npiv, up);
+        let sizes = ((child.npiv, self.nupd[p - 1]), (this.npiv, up));
+        let zeros = this.zeros + child.zeros + added_zeros(sizes.0, sizes.1);
+        let saves = child.secs + this.secs - together > 0.0;
+        let may =
+            saves & (child.into != JOINED) & self.options.allows(npiv, zeros, trapezoid(npiv, up));
+        child.into = if may { p as u32 } else { child.into };
+        this.npiv = if may { npiv } else { this.npiv };
+        this.zeros = if may { zeros } else { this.zeros };
+        this.secs = if may { together } else { this.secs };
     }
 
     /// What it saves to merge a child into its parent, if it saves anything.
@@ -136,9 +155,7 @@ impl<'a> Merging<'a> {
         if child.into == JOINED {
             return None;
         }
-        let together = self
-            .costs
-            .secs(child.npiv + parent.npiv, self.forest.nupd[p]);
+        let together = self.costs.secs(child.npiv + parent.npiv, self.nupd[p]);
         let gain = child.secs + parent.secs - together;
         let child = c as u32;
         (gain > 0.0).then_some(Candidate {
@@ -179,8 +196,8 @@ impl<'a> Merging<'a> {
         c: u32,
         together: f64,
     ) -> bool {
-        let (child, up) = (&mut nodes[c as usize - base], self.forest.nupd[p]);
-        let sizes = ((child.npiv, self.forest.nupd[c as usize]), (this.npiv, up));
+        let (child, up) = (&mut nodes[c as usize - base], self.nupd[p]);
+        let sizes = ((child.npiv, self.nupd[c as usize]), (this.npiv, up));
         let zeros = this.zeros + child.zeros + added_zeros(sizes.0, sizes.1);
         let npiv = child.npiv + this.npiv;
         let may = self.options.allows(npiv, zeros, trapezoid(npiv, up));

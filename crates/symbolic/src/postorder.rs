@@ -68,6 +68,11 @@ impl Postordered {
         self.weight.is_empty()
     }
 
+    /// Unknowns of each node; empty if all have one.
+    pub fn weights(&self) -> &[u32] {
+        &self.weight
+    }
+
     /// Unknowns of a node.
     #[inline]
     pub fn weight(&self, j: usize) -> u32 {

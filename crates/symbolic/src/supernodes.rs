@@ -1,12 +1,15 @@
-//! Fundamental supernodes (Liu, Ng, Peyton 1993).
+//! Fundamental supernodes (Liu, Ng, Peyton 1993), and whole small subtrees in the place of theirs.
 //!
-//! Column `j` continues the supernode of `j - 1` if `j - 1` is its only child and `L` has the same
-//! rows below both, which the counts tell: the rows of a child are among those of its parent. The
-//! partition depends on the tree alone, not on which postorder is taken. Linear in `n`.
+//! The rows of a child are among those of its parent, so that the counts tell whether both have the same: see
+//! [`fundamental`](crate::fundamental). The partition into fundamental supernodes depends on the tree alone, not on which
+//! postorder is taken. Linear in `n`.
 
+use crate::AmalgamationOptions;
 use crate::factor::NONE;
+use crate::fundamental::{Cut, Found, Group};
+use crate::nodes::{Ones, Weights};
 use crate::postorder::Postordered;
-use crate::threads::{CHUNK, chunks, kept, map_all, slices};
+use crate::threads::{CHUNK, chunks, map_all, slices};
 use tamarack_sparse::concatenated;
 use tamarack_sparse::memory::zeroed;
 
@@ -22,39 +25,55 @@ pub(crate) struct SuperForest {
     pub nupd: Vec<u32>,
     /// Supernodes of the subtree of each.
     pub size: Vec<u32>,
+    /// Those that are whole subtrees, increasing: their rows are not those of their first column.
+    pub whole: Vec<Group>,
+    /// How many fundamental supernodes there are.
+    pub fundamental: u64,
 }
 
 impl SuperForest {
     /// Finds the fundamental supernodes of a postordered elimination forest; `count` has the entries of the first
-    /// column of each node.
-    pub fn fundamental(tree: &Postordered, count: &[u32]) -> Self {
-        let begins = |j: usize| {
-            let before = j.saturating_sub(1);
-            // Not the only child, which has all other nodes of the subtree, or other rows.
-            (j == 0)
-                | (tree.size[j] != tree.size[before] + 1)
-                | (count[before] != count[j] + tree.weight(before))
-        };
+    /// column of each node. With options, subtrees that are surely merged are one supernode each from the beginning.
+    pub fn new(tree: &Postordered, count: &[u32], options: Option<&AmalgamationOptions>) -> Self {
+        let merging = options.map(|options| (options, options.costs().surely_merged()));
         let blocks = chunks(tree.len(), CHUNK);
-        let firsts = map_all(blocks.clone(), |nodes| kept(nodes, begins));
+        let mut found = match tree.is_unit() {
+            true => cut(tree, count, merging, Ones),
+            false => cut(tree, count, merging, tree.weights()),
+        };
         let end = [tree.len() as u32];
-        let lists = firsts.iter().map(Vec::as_slice).chain([&end[..]]);
+        let lists = found
+            .iter()
+            .map(|found| &found.firsts[..])
+            .chain([&end[..]]);
         let ptr = concatenated(&lists.collect::<Vec<_>>());
         // A parent begins a supernode, unless its only child is in the same one.
         let mut begun = zeroed::<u32>(tree.len());
         let mut before = 0;
-        let tasks = slices(&mut begun, blocks.clone()).zip(blocks).zip(firsts);
-        let tasks = tasks.map(|(block, firsts)| {
+        let tasks = slices(&mut begun, blocks.clone())
+            .zip(blocks)
+            .zip(&mut found);
+        let tasks = tasks.map(|(block, found)| {
             let base = before;
-            before += firsts.len() as u32;
-            (block, firsts, base)
+            before += found.firsts.len() as u32;
+            (block, found, base)
         });
-        map_all(tasks, |((begun, nodes), firsts, base)| {
-            for (first, s) in firsts.into_iter().zip(base..) {
+        map_all(tasks, |((begun, nodes), found, base)| {
+            for (&first, s) in found.firsts.iter().zip(base..) {
                 begun[first as usize - nodes.start] = s;
             }
+            found
+                .whole
+                .iter_mut()
+                .for_each(|group| group.supernode += base);
         });
-        Self::with_sizes(tree, count, ptr, &begun)
+        let mut out = Self::with_sizes(tree, count, ptr, &begun);
+        out.fundamental = found.iter().map(|found| found.fundamental).sum();
+        out.whole = found.into_iter().flat_map(|found| found.whole).collect();
+        for group in &out.whole {
+            out.npiv[group.supernode as usize] = group.npiv;
+        }
+        out
     }
 
     /// With parents and sizes; `begun` has the supernode that each first node begins.
@@ -87,11 +106,35 @@ impl SuperForest {
             npiv,
             nupd,
             size,
+            whole: Vec::new(),
+            fundamental: 0,
         }
+    }
+
+    /// Whether all columns of a supernode have the rows of its first one.
+    pub fn is_fundamental(&self, s: u32) -> bool {
+        let found = self.whole.binary_search_by_key(&s, |group| group.supernode);
+        found.is_err()
     }
 
     /// Number of supernodes.
     pub fn len(&self) -> usize {
         self.parent.len()
     }
+}
+
+/// The supernodes of chunks of the nodes.
+fn cut<W: Weights>(
+    tree: &Postordered,
+    count: &[u32],
+    merging: Option<(&AmalgamationOptions, u32)>,
+    weights: W,
+) -> Vec<Found> {
+    let cut = Cut {
+        size: &tree.size,
+        count,
+        weights,
+        merging,
+    };
+    map_all(chunks(tree.len(), CHUNK), |nodes| cut.supernodes(nodes))
 }
