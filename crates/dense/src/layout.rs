@@ -90,6 +90,7 @@ impl BlockColumns {
     pub fn len(&self) -> usize {
         match self.blocks() {
             0 => 0,
+            1 => self.cols * self.rows, // small fronts: soon known
             n => self.offset(n - 1) + self.width(n - 1) * self.height(n - 1),
         }
     }

@@ -41,13 +41,14 @@ const LEAST_STACK: u64 = if cfg!(test) { 0 } else { 1 << 11 };
 /// What is laid out.
 pub(crate) struct Tree<'a> {
     symbolic: &'a SymbolicFactor,
-    /// Columns of a block column.
-    block: usize,
-    value_bytes: usize,
     /// First supernode of every subtree.
     first: &'a [u32],
+    /// Length of every final panel.
+    panel_len: Vec<u64>,
     /// Length of every update matrix.
     update_len: Vec<u64>,
+    /// Length of the update matrices of the children of every front, together.
+    children_len: Vec<u64>,
     /// Whether the number of supernodes on the way to a root is odd.
     odd: Vec<bool>,
 }
@@ -101,17 +102,28 @@ impl<'a> Tree<'a> {
         value_bytes: usize,
         first: &'a [u32],
     ) -> Self {
-        let len = |(_, nupd)| BlockColumns::update(nupd, block).len() as u64;
-        let mut odd = vec![false; symbolic.supernodes()];
+        let panel_len = |(npiv, nupd)| PanelLayout::new(npiv, nupd, block, value_bytes).len();
+        let update_len = |(_, nupd)| BlockColumns::update(nupd, block).len() as u64;
+        let update_len: Vec<u64> = symbolic.front_sizes().map(update_len).collect();
+        let mut children_len = vec![0; update_len.len()];
+        for (s, len) in update_len.iter().enumerate() {
+            if let Some(parent) = symbolic.parent(s) {
+                children_len[parent] += len;
+            }
+        }
+        let mut odd = vec![false; update_len.len()];
         for s in (0..odd.len()).rev() {
             odd[s] = symbolic.parent(s).is_some_and(|parent| !odd[parent]);
         }
         Self {
             symbolic,
-            block,
-            value_bytes,
             first,
-            update_len: symbolic.front_sizes().map(len).collect(),
+            panel_len: symbolic
+                .front_sizes()
+                .map(|size| panel_len(size) as u64)
+                .collect(),
+            update_len,
+            children_len,
             odd,
         }
     }
@@ -191,18 +203,13 @@ impl<'a> Tree<'a> {
             let s = s as usize;
             panel[s] = next;
             next = next
-                .checked_add(self.panel_len(s))
+                .checked_add(self.panel_len[s])
                 .ok_or(PlanError::TooLarge)?;
         }
         Ok(Panels {
             at: panel,
             len: next,
         })
-    }
-
-    fn panel_len(&self, s: usize) -> u64 {
-        let (npiv, nupd) = (self.symbolic.npiv(s), self.symbolic.nupd(s));
-        PanelLayout::new(npiv, nupd, self.block, self.value_bytes).len() as u64
     }
 
     /// One thread: every place is absolute, and only small subtrees have a stack.
@@ -240,7 +247,7 @@ impl<'a> Tree<'a> {
         let mut stacks = Vec::new();
         let mut end = self.symbolic.supernodes();
         while let Some(s) = end.checked_sub(1) {
-            let level = places.panel[s] + self.panel_len(s);
+            let level = places.panel[s] + self.panel_len[s];
             if self.first[s] as usize == s {
                 // A leaf has no stack.
                 packing.release(self, s);
@@ -276,7 +283,7 @@ impl<'a> Tree<'a> {
         let mut packing = Packing::new(self, panels.len);
         let mut stacks = Vec::with_capacity(threads);
         let (top, window) = (&top.fronts[..], top.window);
-        let end = |s: u32| panels.at[s as usize] + self.panel_len(s as usize);
+        let end = |s: u32| panels.at[s as usize] + self.panel_len[s as usize];
         // Fronts of the top that are begun while there are stacks.
         let early = match window {
             0 => 0,
@@ -308,14 +315,16 @@ impl<'a> Tree<'a> {
 
     /// Largest sum of update matrices that live together in the postorder walk of each subtree.
     fn stack_peaks(&self) -> Vec<u64> {
-        let mut peaks: Vec<u64> = Vec::with_capacity(self.symbolic.supernodes());
-        for s in 0..self.symbolic.supernodes() {
-            let (mut waiting, mut peak) = (0, 0);
-            for &c in self.symbolic.children(s) {
-                peak = peak.max(waiting + peaks[c as usize]);
-                waiting += self.update_len[c as usize];
+        // Of what was there so far of each front's children: update matrices that wait for it, and the peak.
+        let mut waiting = vec![0; self.update_len.len()];
+        let mut peaks = vec![0; self.update_len.len()];
+        for (s, &len) in self.update_len.iter().enumerate() {
+            let peak = self.children_len[s] + len;
+            peaks[s] = peak.max(peaks[s]);
+            if let Some(parent) = self.symbolic.parent(s) {
+                peaks[parent] = peaks[parent].max(waiting[parent] + peaks[s]);
+                waiting[parent] += len;
             }
-            peaks.push(peak.max(waiting + self.update_len[s]));
         }
         peaks
     }
@@ -338,8 +347,7 @@ impl<'a> Tree<'a> {
                 used[side] += len;
             }
             peak = peak.max(used[0] + used[1]);
-            let children = self.symbolic.children(s).iter();
-            used[1 - side] -= children.map(|&c| self.update_len[c as usize]).sum::<u64>();
+            used[1 - side] -= self.children_len[s];
         }
         peak
     }

@@ -80,9 +80,8 @@ impl Permutation {
         {
             return Ok(found);
         }
-        let mut to_elim = vec![u32::MAX; n];
-        let mut to_user = Vec::with_capacity(n);
-        for (position, index) in order.iter().enumerate() {
+        let (mut to_elim, mut to_user) = (vec![u32::MAX; n], vec![0; n]);
+        for ((position, index), user) in order.iter().enumerate().zip(&mut to_user) {
             let index = match index.to_index() {
                 Some(i) if i < n as u64 && i < u64::from(u32::MAX) => i as u32,
                 _ => return Err(PermutationError::OutOfRange { position, n }),
@@ -91,7 +90,7 @@ impl Permutation {
                 return Err(PermutationError::Repeated { position, index });
             }
             to_elim[index as usize] = position as u32;
-            to_user.push(index);
+            *user = index;
         }
         Ok(Self { to_user, to_elim })
     }

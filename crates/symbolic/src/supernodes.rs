@@ -69,7 +69,8 @@ impl SuperForest {
         });
         let mut out = Self::with_sizes(tree, count, ptr, &begun);
         out.fundamental = found.iter().map(|found| found.fundamental).sum();
-        out.whole = found.into_iter().flat_map(|found| found.whole).collect();
+        let whole = found.into_iter().map(|found| found.whole);
+        out.whole = whole.reduce(joined).unwrap_or_default();
         for group in &out.whole {
             out.npiv[group.supernode as usize] = group.npiv;
         }
@@ -121,6 +122,12 @@ impl SuperForest {
     pub fn len(&self) -> usize {
         self.parent.len()
     }
+}
+
+/// The one list after the other.
+fn joined(mut all: Vec<Group>, mut more: Vec<Group>) -> Vec<Group> {
+    all.append(&mut more);
+    all
 }
 
 /// The supernodes of chunks of the nodes.
