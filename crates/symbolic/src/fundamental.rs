@@ -133,3 +133,63 @@ impl<W: Weights> Cut<'_, W> {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counts::column_counts;
+    use crate::etree::elimination_tree;
+    use crate::nodes::Nodes;
+    use crate::parts::Parts;
+    use crate::permuted::LowerRows;
+    use crate::postorder::{Postordered, subtree_sizes};
+    use crate::supernodes::SuperForest;
+    use crate::tests::random::blocks;
+    use tamarack_sparse::Runs;
+    use tamarack_testkit::Rng;
+
+    #[test]
+    fn supernodes_are_fundamental_or_whole_small_subtrees() {
+        let options = AmalgamationOptions::default();
+        let surely = options.costs().surely_merged();
+        let mut whole = 0;
+        for seed in 0..600 {
+            let (a, order) = blocks(&mut Rng::new(seed), 25);
+            let runs = Runs::find(&a);
+            let nodes = Nodes::find(&a, runs.as_ref(), &order);
+            let lower = LowerRows::new(&a, runs.as_ref(), &nodes);
+            let tree = Postordered::new(&elimination_tree(&lower), &nodes);
+            let parts = Parts::new(&tree.parent, &tree.size, |s| u64::from(tree.size[s]));
+            let count = column_counts(&tree, &lower, &nodes, &parts).factor;
+            let plain = SuperForest::new(&tree, &count, None);
+            let forest = SuperForest::new(&tree, &count, Some(&options));
+            assert!(plain.whole.is_empty());
+            assert_eq!(plain.fundamental, plain.len() as u64);
+            assert_eq!(forest.fundamental, plain.fundamental, "seed {seed}");
+            assert_eq!(forest.size, subtree_sizes(&forest.parent));
+            for s in 0..forest.len() {
+                let nodes = forest.ptr[s] as usize..forest.ptr[s + 1] as usize;
+                let weights: u32 = nodes.clone().map(|j| tree.weight(j)).sum();
+                assert_eq!(forest.npiv[s], weights, "seed {seed}");
+                if forest.is_fundamental(s as u32) {
+                    for end in [nodes.start, nodes.end] {
+                        assert!(plain.ptr.contains(&(end as u32)), "seed {seed}");
+                    }
+                }
+            }
+            for group in &forest.whole {
+                let s = group.supernode as usize;
+                let nodes = forest.ptr[s] as usize..forest.ptr[s + 1] as usize;
+                assert_eq!(tree.size[nodes.end - 1] as usize, nodes.len());
+                let columns = nodes.flat_map(|j| (0..tree.weight(j)).map(move |k| (j, k)));
+                let needed: u64 = columns.map(|(j, k)| u64::from(count[j] - k)).sum();
+                let stored = trapezoid(group.npiv, forest.nupd[s]);
+                assert_eq!(group.zeros, stored - needed, "seed {seed}");
+                assert!(group.npiv + forest.nupd[s] <= surely);
+                assert!(options.allows(group.npiv, group.zeros, stored));
+                whole += 1;
+            }
+        }
+        assert!(whole > 200, "{whole}");
+    }
+}

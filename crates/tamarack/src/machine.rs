@@ -4,8 +4,9 @@
 //! squares, each front weighted by the inverse of its time, so that small fronts, of which there
 //! are many, are met as well as large ones. Cost: under a second.
 
+use std::cell::Cell;
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tamarack_dense::{BlockColumns, UpdateMode, Workspace, partial_cholesky};
 use tamarack_numeric::Value;
@@ -14,9 +15,23 @@ use tamarack_sparse::Scalar;
 
 use crate::options::Rates;
 
-/// Threads that the operating system offers this program; 1 where it does not say.
+/// How long an answer of the operating system is good for: it takes 30 to 80 microseconds on Linux, which reads it from files, and a small
+/// analysis takes little more.
+const ANSWER: Duration = Duration::from_millis(10);
+
+/// Threads that the operating system offers this program, or the calling thread where that may use some cores only; 1 where it does not
+/// say. An answer is kept for a hundredth of a second, by each thread for itself.
 pub fn available_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, |n| n.get())
+    thread_local! {
+        static ANSWERED: Cell<Option<(Instant, usize)>> = const { Cell::new(None) };
+    }
+    let kept = ANSWERED.get().filter(|(since, _)| since.elapsed() < ANSWER);
+    let (since, count) = kept.unwrap_or_else(|| {
+        let count = std::thread::available_parallelism().map_or(1, |n| n.get());
+        (Instant::now(), count)
+    });
+    ANSWERED.set(Some((since, count)));
+    count
 }
 
 /// Measures the rates of one thread, in both precisions.
