@@ -9,6 +9,7 @@
 mod backward;
 mod condition;
 mod conjugate;
+mod copy;
 mod device;
 mod error;
 mod host;
@@ -31,6 +32,7 @@ mod walk;
 mod workspace;
 
 pub use condition::{InverseOf, condition_estimate, forward_error_bound, log_determinant};
+pub use copy::copy_by;
 pub use device::{Device, DeviceSolver};
 pub use error::SolveError;
 pub use host::{Host, HostSolver};

@@ -9,6 +9,7 @@ use tamarack_numeric::{Control, FactorError, FactorOptions};
 use tamarack_sparse::{Pattern, SymmetricCsc};
 
 use crate::conjugate::{Here, conjugate_gradients};
+use crate::copy::copy_by;
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
 use crate::refine::{Measured, RefineOptions, RefineWorkspace, refine};
@@ -153,7 +154,7 @@ pub(crate) fn solve_refined_here<I: Inverse + ?Sized>(
 ) -> Result<RefineReport, SolveError> {
     check_len("b", b.len(), a.n(), nrhs)?;
     check_len("x", x.len(), a.n(), nrhs)?;
-    x.copy_from_slice(b);
+    copy_by(inverse.team().as_deref(), b, x);
     inverse.apply(x, nrhs)?;
     refine(a, &mut inverse, b, x, nrhs, options, workspace)
 }

@@ -7,7 +7,7 @@ use tamarack_numeric::{Call, Control, FactorOptions, Team};
 use tamarack_plan::{FactorPlan, Precision as PlanPrecision};
 use tamarack_solve::{
     Form, Inverse, InverseOf, MixedFactor, MixedReport, Outcome, RefineOptions, RefineReport,
-    RefineWorkspace, SolveError, Solver, condition_estimate, forward_error_bound,
+    RefineWorkspace, SolveError, Solver, condition_estimate, copy_by, forward_error_bound,
 };
 use tamarack_sparse::SymmetricCsc;
 
@@ -211,7 +211,7 @@ impl Factor {
     ) -> Result<SolveReport, Error> {
         let nrhs = right_hand_sides(self.n(), x.len())?;
         check_order(self.n(), a)?;
-        keep(&mut self.right, x)?;
+        keep(&mut self.right, x, &self.team)?;
         let (right, options) = (&self.right, &self.refine);
         let report = match &mut self.kind {
             Kind::Plain(factor) => {
@@ -306,7 +306,11 @@ impl Factor {
 const KEPT_RHS: usize = 16;
 
 /// `to ← x`, in memory that is there or can be had.
-pub(crate) fn keep(to: &mut Vec<f64>, x: &[f64]) -> Result<(), SolveError> {
+pub(crate) fn keep(to: &mut Vec<f64>, x: &[f64], team: &Team) -> Result<(), SolveError> {
+    if to.len() == x.len() {
+        copy_by(Some(team), x, to);
+        return Ok(());
+    }
     to.clear();
     if to.try_reserve_exact(x.len()).is_err() {
         let bytes = size_of_val(x);

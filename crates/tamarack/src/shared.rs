@@ -85,7 +85,7 @@ impl SharedFactor<'_> {
     ) -> Result<SolveReport, Error> {
         let nrhs = right_hand_sides(self.n, x.len())?;
         check_order(self.n, a)?;
-        keep(&mut self.right, x)?;
+        keep(&mut self.right, x, &self.team)?;
         let (solver, right, options) = (&mut self.solver, &self.right, &self.refine);
         let work = || solver.solve_refined(a, right, x, nrhs, options);
         let report = self.team.calling(Call::Solve, work);
