@@ -36,7 +36,7 @@ use crate::top::TopOrder;
 const SMALL_STACK: u64 = 256;
 
 /// Numbers of a stack that is small whatever the factor is: less than a cache holds.
-const LEAST_STACK: u64 = if cfg!(test) { 0 } else { 1 << 11 };
+const LEAST_STACK: u64 = if cfg!(test) { 1 } else { 1 << 11 };
 
 /// What is laid out.
 pub(crate) struct Tree<'a> {

@@ -4,9 +4,8 @@
 //! Peyton 1993).
 //!
 //! Most fundamental supernodes of networks and grids are in small subtrees that amalgamation makes one supernode each, child by child. Where
-//! the front of a whole subtree is so small that it takes less than any two of the same pivots, it is taken as one at once: all
-//! later steps have a third of the supernodes to look at, or less. Chunks of nodes are cut independently, so that subtrees across their
-//! bounds are left to amalgamation.
+//! the front of a whole subtree is so small that it takes less than any two of the same pivots, it is taken as one at once, and later steps
+//! have fewer to look at: 562 instead of 1109 of `1138_bus`. A subtree ends with a fundamental supernode, none of which is cut. Chunks of nodes are cut independently, so that subtrees across their bounds are left to amalgamation. Linear in the nodes.
 
 use std::ops::Range;
 
@@ -55,6 +54,7 @@ impl<W: Weights> Cut<'_, W> {
         let mut at = nodes.len();
         let (mut whole, mut fundamental) = (Vec::new(), 0);
         let mut end = nodes.end;
+        // Whether a supernode begins with node `end`: then what is below it may end one.
         let mut begun = end == self.size.len() || self.begins(end);
         while end > nodes.start {
             let last = end - 1;
