@@ -5,7 +5,8 @@
 //!
 //! Most fundamental supernodes of networks and grids are in small subtrees that amalgamation makes one supernode each, child by child. Where
 //! the front of a whole subtree is so small that it takes less than any two of the same pivots, it is taken as one at once, and later steps
-//! have fewer to look at: 562 instead of 1109 of `1138_bus`. A subtree ends with a fundamental supernode, none of which is cut. Chunks of nodes are cut independently, so that subtrees across their bounds are left to amalgamation. Linear in the nodes.
+//! have fewer to look at: 562 instead of 1109 of `1138_bus`. A subtree ends with a fundamental supernode, none of which is cut. Chunks of nodes
+//! are cut independently, so that subtrees across their bounds are left to amalgamation. Linear in the nodes.
 
 use std::ops::Range;
 
