@@ -2,9 +2,7 @@
 
 mod values;
 
-use std::num::NonZero;
 use std::path::PathBuf;
-use std::thread;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tamarack::Device;
@@ -70,7 +68,7 @@ impl Command {
             Self::Bench(args) => args.machine.threads,
             _ => None,
         };
-        asked.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get))
+        asked.unwrap_or_else(tamarack::available_threads)
     }
 }
 

@@ -63,7 +63,7 @@ impl AmalgamationOptions {
         } else {
             self.max_zero_fraction
         };
-        // Signed: those the processor converts itself.
+        // Below 2^63, as half the square of any order is: signed numbers the processor converts itself.
         zeros as i64 as f64 <= share * stored as i64 as f64
     }
 }

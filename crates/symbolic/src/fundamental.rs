@@ -63,7 +63,7 @@ impl<W: Weights> Cut<'_, W> {
                 true => self.subtree(nodes.start, last),
                 false => None,
             };
-            let Some((first, group)) = subtree else {
+            let Some((first, npiv, zeros)) = subtree else {
                 begun = self.begins(last);
                 firsts[at - 1] = last as u32;
                 at -= usize::from(begun);
@@ -74,7 +74,11 @@ impl<W: Weights> Cut<'_, W> {
             at -= 1;
             firsts[at] = first as u32;
             let supernode = at as u32;
-            whole.push(Group { supernode, ..group });
+            whole.push(Group {
+                supernode,
+                npiv,
+                zeros,
+            });
             fundamental += (first..end).map(|j| u64::from(self.begins(j))).sum::<u64>();
             end = first;
         }
@@ -100,9 +104,9 @@ impl<W: Weights> Cut<'_, W> {
             | (self.count[before] != self.count[j] + self.weights.of(before))
     }
 
-    /// The first node and the columns of the subtree of `last`, if it does not begin before `start` and is one supernode from the beginning.
+    /// First node, columns and zeros of the subtree of `last`, if it does not begin before `start` and is one supernode from the beginning.
     #[inline(always)]
-    fn subtree(&self, start: usize, last: usize) -> Option<(usize, Group)> {
+    fn subtree(&self, start: usize, last: usize) -> Option<(usize, u32, u64)> {
         let (options, surely) = self.merging?;
         let size = self.size[last];
         let nupd = self.count[last] - self.weights.of(last);
@@ -123,15 +127,7 @@ impl<W: Weights> Cut<'_, W> {
         let is_small = npiv <= options.small_columns && npiv + nupd <= surely;
         // Without zeros it is a part of a fundamental one.
         let is_one = is_small && zeros > 0 && options.allows(npiv, zeros, stored);
-        let supernode = 0;
-        is_one.then_some((
-            first,
-            Group {
-                supernode,
-                npiv,
-                zeros,
-            },
-        ))
+        is_one.then_some((first, npiv, zeros))
     }
 }
 

@@ -3,7 +3,8 @@
 //! The result, [`SymbolicFactor`], is immutable and shared: it holds everything about the factor
 //! that does not depend on values, devices or thread counts. The steps, each a module: unknowns with the same
 //! neighbors become `nodes`, the lower triangle of `P A Pᵀ` (`permuted`), Liu's elimination tree (`etree`) and its
-//! `postorder`, column `counts`, `fundamental` `supernodes` and small subtrees that are one from the beginning, among them `leaves` with the same rows, all of which `amalgamate` joins into
+//! `postorder`, column `counts`, `fundamental` `supernodes` and small subtrees that are one from the beginning, among them `leaves` with the
+//! same rows, all of which `amalgamate` joins into
 //! larger ones (`merging`, by predicted `costs`), the final order of the `assembly` tree and of the `columns` in each supernode, and the row `structure` of every supernode.
 //!
 //! Counts, merging and structures are found for disjoint subtrees (`parts`) at the same time, the elimination tree for

@@ -27,12 +27,8 @@ pub(crate) struct Growing {
 pub(crate) const JOINED: u32 = NONE - 1;
 
 /// What merging looks at.
-#[derive(Clone, Copy)]
 pub(crate) struct Merging<'a> {
-    /// Columns, rows below and sizes of subtrees, as [`SuperForest`] has them.
-    npiv: &'a [u32],
-    nupd: &'a [u32],
-    size: &'a [u32],
+    forest: &'a SuperForest,
     options: &'a AmalgamationOptions,
     costs: FrontCosts,
     /// Order up to which one front takes less than two of the same pivots.
@@ -53,9 +49,7 @@ impl<'a> Merging<'a> {
     pub fn new(forest: &'a SuperForest, options: &'a AmalgamationOptions) -> Self {
         let costs = options.costs();
         Self {
-            npiv: &forest.npiv,
-            nupd: &forest.nupd,
-            size: &forest.size,
+            forest,
             options,
             surely: costs.surely_merged(),
             costs,
@@ -64,15 +58,15 @@ impl<'a> Merging<'a> {
 
     /// Merges children into each of `parents`, increasing; `nodes` begin with supernode `base` and hold all
     /// their descendants.
-    pub fn run(self, nodes: &mut [Growing], base: usize, parents: impl Iterator<Item = usize>) {
-        let size = self.size;
+    pub fn run(&self, nodes: &mut [Growing], base: usize, parents: impl Iterator<Item = usize>) {
+        let (forest, size) = (self.forest, &self.forest.size);
         let mut queue = Vec::new();
         for p in parents {
             let mut this = nodes[p - base];
             if this.npiv == 0 {
-                this.npiv = self.npiv[p];
+                this.npiv = forest.npiv[p];
             }
-            this.secs = self.costs.secs(this.npiv, self.nupd[p]);
+            this.secs = self.costs.secs(this.npiv, forest.nupd[p]);
             match size[p] {
                 1 => {}
                 // One child, as most have: nothing to sort.
@@ -101,22 +95,22 @@ impl<'a> Merging<'a> {
         base: usize,
         (p, this): (usize, &mut Growing),
     ) -> bool {
-        let up = self.nupd[p];
+        let up = self.forest.nupd[p];
         let entries = |node: &Growing, nupd: u32| trapezoid(node.npiv, nupd) - node.zeros;
         let (mut npiv, mut needed) = (this.npiv, entries(this, up));
-        for c in children(self.size, p) {
+        for c in children(&self.forest.size, p) {
             let child = &nodes[c - base];
             npiv += child.npiv;
             if npiv + up > self.surely || child.into == JOINED {
                 return false;
             }
-            needed += entries(child, self.nupd[c]);
+            needed += entries(child, self.forest.nupd[c]);
         }
         let stored = trapezoid(npiv, up);
         let zeros = stored - needed;
         let may = self.options.allows(npiv, zeros, stored);
         if may {
-            for c in children(self.size, p) {
+            for c in children(&self.forest.size, p) {
                 nodes[c - base].into = p as u32;
             }
             let secs = self.costs.secs(npiv, up);
@@ -128,18 +122,29 @@ impl<'a> Merging<'a> {
     /// Merges the only child into its parent, if that saves time and it may have the zeros: hard to foresee, so without a branch.
     #[inline(always)]
     fn merge_only(&self, nodes: &mut [Growing], base: usize, (p, this): (usize, &mut Growing)) {
-        let (child, up) = (&mut nodes[p - 1 - base], self.nupd[p]);
-        let npiv = child.npiv + this.npiv;
-        let together = self.costs.secs(npiv, up);
-        let sizes = ((child.npiv, self.nupd[p - 1]), (this.npiv, up));
-        let zeros = this.zeros + child.zeros + added_zeros(sizes.0, sizes.1);
+        let child = &mut nodes[p - 1 - base];
+        let (npiv, zeros, allowed) = self.both((p - 1, child), (p, this));
+        let together = self.costs.secs(npiv, self.forest.nupd[p]);
         let saves = child.secs + this.secs - together > 0.0;
-        let may =
-            saves & (child.into != JOINED) & self.options.allows(npiv, zeros, trapezoid(npiv, up));
+        let may = saves & allowed & (child.into != JOINED);
         child.into = if may { p as u32 } else { child.into };
         this.npiv = if may { npiv } else { this.npiv };
         this.zeros = if may { zeros } else { this.zeros };
         this.secs = if may { together } else { this.secs };
+    }
+
+    /// Columns and zeros of a child and its parent together, and whether they may have these.
+    #[inline(always)]
+    fn both(
+        &self,
+        (c, child): (usize, &Growing),
+        (p, parent): (usize, &Growing),
+    ) -> (u32, u64, bool) {
+        let (below, up) = (self.forest.nupd[c], self.forest.nupd[p]);
+        let added = added_zeros((child.npiv, below), (parent.npiv, up));
+        let (npiv, zeros) = (child.npiv + parent.npiv, parent.zeros + child.zeros + added);
+        let allowed = self.options.allows(npiv, zeros, trapezoid(npiv, up));
+        (npiv, zeros, allowed)
     }
 
     /// What it saves to merge a child into its parent, if it saves anything.
@@ -155,7 +160,9 @@ impl<'a> Merging<'a> {
         if child.into == JOINED {
             return None;
         }
-        let together = self.costs.secs(child.npiv + parent.npiv, self.nupd[p]);
+        let together = self
+            .costs
+            .secs(child.npiv + parent.npiv, self.forest.nupd[p]);
         let gain = child.secs + parent.secs - together;
         let child = c as u32;
         (gain > 0.0).then_some(Candidate {
@@ -196,11 +203,8 @@ impl<'a> Merging<'a> {
         c: u32,
         together: f64,
     ) -> bool {
-        let (child, up) = (&mut nodes[c as usize - base], self.nupd[p]);
-        let sizes = ((child.npiv, self.nupd[c as usize]), (this.npiv, up));
-        let zeros = this.zeros + child.zeros + added_zeros(sizes.0, sizes.1);
-        let npiv = child.npiv + this.npiv;
-        let may = self.options.allows(npiv, zeros, trapezoid(npiv, up));
+        let child = &mut nodes[c as usize - base];
+        let (npiv, zeros, may) = self.both((c as usize, child), (p, this));
         if may {
             child.into = p as u32;
             (this.zeros, this.npiv, this.secs) = (zeros, npiv, together);

@@ -226,29 +226,22 @@ impl<'a> Edges<'a> {
     }
 
     /// Calls `work` with the row, the column (ranks) and the source of every edge that stands in some of the columns.
-    #[inline(always)]
     fn for_each(&self, columns: Range<usize>, mut work: impl FnMut(u32, u32, u64)) {
-        let &Self {
-            ptr,
-            rows: all_rows,
-            rank,
-            runs,
-        } = self;
         for j in columns {
-            let b = rank[j];
+            let b = self.rank[j];
             if b == NONE {
                 continue;
             }
-            let below = ptr[j] + 1..ptr[j + 1];
+            let below = self.ptr[j] + 1..self.ptr[j + 1];
             let list = below.start as usize..below.end as usize;
-            let rows = &all_rows[list.clone()];
+            let rows = &self.rows[list.clone()];
             let mut edge = |src: u64, i: u32| {
-                let a = rank[i as usize];
+                let a = self.rank[i as usize];
                 if a != NONE {
                     work(a.max(b), a.min(b), src);
                 }
             };
-            if let Some((starts, runs)) = runs {
+            if let Some((starts, runs)) = self.runs {
                 let start = starts[runs.first()[j] as usize];
                 let places = &runs.places()[list];
                 let edges = places.iter().zip(rows);

@@ -170,6 +170,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_answer_that_is_kept_is_the_systems() {
+        let told = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let both = [available_threads(), available_threads()];
+        let other = std::thread::spawn(available_threads).join().unwrap();
+        assert_eq!((both, other), ([told; 2], told));
+    }
+
+    #[test]
     fn the_fit_finds_known_rates() {
         let truth = [3e-7, 2e-8, 2e-10, 0.0, 1e-11];
         let rows: Vec<_> = FRONTS
