@@ -14,6 +14,7 @@ mod laid;
 mod machine;
 mod memory;
 mod options;
+mod packing;
 mod places;
 mod plan;
 mod report;

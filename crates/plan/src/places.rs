@@ -27,8 +27,8 @@ use tamarack_dense::{BlockColumns, PanelLayout};
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::error::PlanError;
+use crate::packing::Packing;
 use crate::plan::UpdatePlace;
-use crate::room::Room;
 use crate::top::TopOrder;
 
 /// A subtree whose stack is at most this part of the factor is walked on a stack as a whole: the
@@ -126,6 +126,17 @@ impl<'a> Tree<'a> {
             children_len,
             odd,
         }
+    }
+
+    /// Length of the update matrix of `s`.
+    pub fn update_len(&self, s: usize) -> u64 {
+        self.update_len[s]
+    }
+
+    /// Children of `s` and the lengths of their update matrices.
+    pub fn children(&self, s: usize) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let children = self.symbolic.children(s).iter();
+        children.map(|&c| (c as usize, self.update_len[c as usize]))
     }
 
     /// Finds all places for one thread.
@@ -243,7 +254,7 @@ impl<'a> Tree<'a> {
         peaks: &[u64],
         small: u64,
     ) -> (Packing, Vec<(Range<usize>, u64, u64)>) {
-        let mut packing = Packing::new(self, places.factor_len);
+        let mut packing = Packing::new(self.update_len.len(), places.factor_len);
         let mut stacks = Vec::new();
         let mut end = self.symbolic.supernodes();
         while let Some(s) = end.checked_sub(1) {
@@ -280,7 +291,7 @@ impl<'a> Tree<'a> {
         top: &TopOrder,
         threads: usize,
     ) -> (Packing, Vec<u64>) {
-        let mut packing = Packing::new(self, panels.len);
+        let mut packing = Packing::new(self.update_len.len(), panels.len);
         let mut stacks = Vec::with_capacity(threads);
         let (top, window) = (&top.fronts[..], top.window);
         let end = |s: u32| panels.at[s as usize] + self.panel_len[s as usize];
@@ -350,55 +361,5 @@ impl<'a> Tree<'a> {
             used[1 - side] -= self.children_len[s];
         }
         peak
-    }
-}
-
-/// The walk backwards through time.
-struct Packing {
-    /// Distances from the arena's right end.
-    room: Room,
-    /// Where in `room` each update matrix is that a front of the walk took room for.
-    from_end: Vec<u64>,
-    /// Length of the arena so far.
-    arena_len: u64,
-    /// Largest distance from the right end of anything that room was taken for.
-    deepest: u64,
-}
-
-impl Packing {
-    fn new(tree: &Tree<'_>, factor_len: u64) -> Self {
-        Self {
-            room: Room::default(),
-            from_end: vec![0; tree.update_len.len()],
-            arena_len: factor_len,
-            deepest: 0,
-        }
-    }
-
-    /// Takes room for `len` numbers that are in use while panels are up to `level`.
-    fn take(&mut self, len: u64, level: u64) -> u64 {
-        let at = self.room.allocate(len);
-        self.arena_len = self.arena_len.max(level + at + len);
-        self.deepest = self.deepest.max(at + len);
-        at
-    }
-
-    /// Gives back the room of the update matrix of `s`: it is not there before its front.
-    fn release(&mut self, tree: &Tree<'_>, s: usize) {
-        self.room.release(self.from_end[s], tree.update_len[s]);
-    }
-
-    /// Goes back over front `s`.
-    fn front(&mut self, tree: &Tree<'_>, s: usize, level: u64) {
-        self.take_children(tree, s, level);
-        self.release(tree, s);
-    }
-
-    /// Takes room for the children's matrices of front `s`.
-    fn take_children(&mut self, tree: &Tree<'_>, s: usize, level: u64) {
-        for &c in tree.symbolic.children(s) {
-            let c = c as usize;
-            self.from_end[c] = self.take(tree.update_len[c], level);
-        }
     }
 }
