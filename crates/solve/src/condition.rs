@@ -62,18 +62,16 @@ pub fn forward_error_bound(
         .map(|row| row.r[0].abs() + rounding * row.size[0])
         .collect();
     let error = norm1_estimate(a.n(), weighted(inverse, &weights))?;
-    if error == 0.0 {
-        return Ok(0.0);
-    }
+    // Of a singular matrix no answer is the only one, not even one without a residual: this comes first.
     let distance = match of {
         InverseOf::Matrix => 0.0,
         InverseOf::Near => distance(a, inverse)?,
     };
     let certain = distance < 1.0; // not where it is NaN
-    Ok(if certain {
-        error / (1.0 - distance) / norm(x)
-    } else {
-        f64::INFINITY
+    Ok(match error == 0.0 {
+        _ if !certain => f64::INFINITY,
+        true => 0.0,
+        false => error / (1.0 - distance) / norm(x),
     })
 }
 
