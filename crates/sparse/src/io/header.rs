@@ -6,25 +6,34 @@ use super::error::{IoError, shown};
 use super::lines::{Lines, without_mark};
 use super::number::parse_uint;
 
-/// First word of every Matrix Market file.
-const BANNER: &[u8] = b"%%MatrixMarket";
-
 /// Whether the first bytes of a file are those of a Matrix Market file. It is one even if blank
-/// lines or comments are before its banner, which [`header`] refuses: as a table of numbers, its
-/// banner would be a comment, and its sizes numbers.
+/// lines or comments are before its banner, or the banner is misspelled, which [`header`] refuses: as a table of
+/// numbers, its banner would be a comment, and its sizes numbers.
 pub(crate) fn has_banner(head: &[u8]) -> bool {
     let mut text = without_mark(head).trim_ascii_start();
-    loop {
-        let start = text.get(..BANNER.len()).unwrap_or_default();
-        if start.eq_ignore_ascii_case(BANNER) {
+    while let Some(b'%' | b'#') = text.first() {
+        let length = memchr::memchr(b'\n', text).unwrap_or(text.len());
+        if is_meant_as_banner(&text[..length]) {
             return true;
         }
-        let Some(length) = memchr::memchr(b'\n', text).filter(|_| matches!(text[0], b'%' | b'#'))
-        else {
-            return false;
-        };
         text = text[length..].trim_ascii_start();
     }
+    false
+}
+
+/// Whether a comment is a banner, or was one before somebody changed it: its first word begins as the banner's does, or it says
+/// what kind of matrix follows.
+fn is_meant_as_banner(comment: &[u8]) -> bool {
+    let text = comment.to_ascii_lowercase();
+    let words: Vec<&[u8]> = text
+        .split(|c| c.is_ascii_whitespace() || matches!(c, b'%' | b'#'))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let named = words.first().is_some_and(|w| w.starts_with(b"matrixmark"));
+    let described = |pair: &[&[u8]]| {
+        pair == [b"matrix", &b"array"[..]] || pair == [b"matrix", &b"coordinate"[..]]
+    };
+    named || words.windows(2).any(described)
 }
 
 /// What the header line says.
