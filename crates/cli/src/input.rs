@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tamarack::io::{DenseColumns, ReadOptions, read_matrix, read_permutation, read_vectors};
 use tamarack::models::Model;
-use tamarack::{Coordinates, Error, Method, Ordering, PartitionTree, SymmetricCsc};
+use tamarack::{Coordinates, Error, Method, Ordering, OrderingError, PartitionTree, SymmetricCsc};
 
 use crate::failure::Failure;
 use crate::progress::Talk;
@@ -70,11 +70,16 @@ pub fn right_sides(path: &Path, n: usize) -> Result<DenseColumns, Failure> {
 pub fn ordering(name: &str, n: usize) -> Result<Ordering, Failure> {
     if let Some(path) = name.strip_prefix(COORDINATES) {
         let places = right_sides(Path::new(path), n)?;
-        let places = Coordinates::from_columns(n, places.values).map_err(Error::from)?;
+        let places = Coordinates::from_columns(n, places.values).map_err(said_of(path))?;
         return Ok(Method::Coordinates(places).into());
     }
     if let Some(path) = name.strip_prefix(TREE) {
-        let tree = PartitionTree::binary(&nodes(Path::new(path), n)?).map_err(Error::from)?;
+        let nodes = nodes(Path::new(path), n)?;
+        if let Some(k) = nodes.iter().position(|&node| node == 0) {
+            let message = format!("{path}: row {} is 0; nodes count from 1, the root", k + 1);
+            return Err(Failure::input(message));
+        }
+        let tree = PartitionTree::binary(&nodes).map_err(said_of(path))?;
         return Ok(Method::PartitionTree(tree).into());
     }
     match name.parse::<Ordering>() {
@@ -87,6 +92,11 @@ pub fn ordering(name: &str, n: usize) -> Result<Ordering, Failure> {
             "{error}, {COORDINATES}FILE, {TREE}FILE, or a file with a permutation; and there is no file of that name"
         ))),
     }
+}
+
+/// What an ordering's file has wrong, said of that file.
+fn said_of(path: &str) -> impl Fn(OrderingError) -> Failure + '_ {
+    move |error| Failure::from(Error::from(error)).about(path)
 }
 
 /// Reads the node of each of `n` unknowns.

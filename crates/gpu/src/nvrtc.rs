@@ -74,7 +74,9 @@ impl Nvrtc {
             // SAFETY: NVRTC's initializers are the vendor's; it has no requirements.
             match unsafe { Library::new(candidate) } {
                 Ok(library) => return Self::bind(library),
-                Err(error) if path.is_some() => reason = error.to_string(),
+                Err(error) if path.is_some() => {
+                    reason = format!("{}: {error}", candidate.display());
+                }
                 Err(_) => reason = "libnvrtc is not found".to_string(),
             }
         }
