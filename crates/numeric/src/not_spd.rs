@@ -54,6 +54,8 @@ pub enum Cause {
     /// The pivot vanished against its diagonal entry: the matrix is singular to working precision,
     /// as a structure is that can move as a rigid body.
     MissingConstraint,
+    /// The pivot vanished in single precision, to which the matrix was rounded: in double precision it may not.
+    SinglePrecision,
     /// The matrix has a clearly negative eigenvalue.
     Indefinite,
 }
@@ -108,9 +110,11 @@ impl NotPositiveDefinite {
             }
             _ => None,
         };
-        if let Some((row, column, value)) = lost {
-            self.cause = Cause::OutOfRange { row, column, value };
-        }
+        self.cause = match (lost, self.cause) {
+            (Some((row, column, value)), _) => Cause::OutOfRange { row, column, value },
+            (None, Cause::MissingConstraint) => Cause::SinglePrecision,
+            (None, cause) => cause,
+        };
         self
     }
 }
@@ -162,12 +166,18 @@ impl fmt::Display for Cause {
                 row.0, column.0
             ),
             Self::Overflow => f.write_str("intermediate results overflowed: scale the matrix"),
-            Self::Underflow => f.write_str("its numbers are too small to be divided by: scale the matrix"),
+            Self::Underflow => f.write_str(
+                "its numbers are too small to be divided by: scale the matrix, or use mixed precision, which does",
+            ),
             Self::ZeroDiagonal => f.write_str("its diagonal entry is zero or missing"),
             Self::NegativeDiagonal { value } => write!(f, "its diagonal entry is {value:e}"),
             Self::MissingConstraint => f.write_str(
                 "it is singular to working precision: a missing constraint (rigid-body mode) is \
                  the usual cause",
+            ),
+            Self::SinglePrecision => f.write_str(
+                "it is singular to the accuracy of single precision: use mixed or double precision, which may \
+                 do, unless a constraint is missing (rigid-body mode)",
             ),
             Self::Indefinite => f.write_str(
                 "it has a negative eigenvalue: a missing constraint, a wrong sign, or a saddle-point \

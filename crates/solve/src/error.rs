@@ -2,6 +2,7 @@
 
 use tamarack_gpu::GpuError;
 use tamarack_numeric::FactorError;
+use tamarack_plan::{Bytes, PlanError};
 use thiserror::Error;
 
 /// Why a system could not be solved.
@@ -61,7 +62,19 @@ pub enum SolveError {
     Device(#[from] GpuError),
     /// There is no plan for a factorization that became necessary.
     #[error(transparent)]
-    Plan(#[from] tamarack_plan::PlanError),
+    Plan(#[from] PlanError),
+    /// In mixed precision: there is no room for the factor in double precision that became necessary.
+    #[error(
+        "single precision does not suffice for this matrix: it needs a factor in double precision, for which \
+         the plan needs {} and {} may be used",
+        Bytes(*needed_bytes), Bytes(*budget_bytes)
+    )]
+    NoRoomForDouble {
+        /// Peak of its plan, and what is there beside it.
+        needed_bytes: u64,
+        /// Memory that may be used.
+        budget_bytes: u64,
+    },
 }
 
 impl SolveError {
@@ -70,6 +83,26 @@ impl SolveError {
         what: "the factor",
         instead: "give it data there, or choose a GPU in the options",
     };
+}
+
+/// What is wrong where a factor in double precision takes the place of one in single precision.
+pub(crate) fn instead_of_single(error: SolveError) -> SolveError {
+    match error {
+        SolveError::Plan(PlanError::OverBudget {
+            needed_bytes,
+            budget_bytes,
+            ..
+        })
+        | SolveError::Factor(FactorError::Plan(PlanError::OverBudget {
+            needed_bytes,
+            budget_bytes,
+            ..
+        })) => SolveError::NoRoomForDouble {
+            needed_bytes,
+            budget_bytes,
+        },
+        other => other,
+    }
 }
 
 pub(crate) fn check_len(

@@ -9,7 +9,7 @@ use tamarack_numeric::{Control, FactorError, FactorOptions, OnNotSpd};
 use tamarack_sparse::{Pattern, SymmetricCsc};
 
 use crate::condition::InverseOf;
-use crate::error::SolveError;
+use crate::error::{SolveError, instead_of_single};
 use crate::inverse::Inverse;
 use crate::refine::{RefineOptions, RefineWorkspace};
 use crate::report::{ColumnReport, RefineReport};
@@ -139,8 +139,8 @@ impl MixedFactor {
             Some(_) => Form::Beside,
             None => Form::Double,
         };
-        let double = self.engine.factorize(form, a, &self.options, control)?;
-        self.double = Some(double);
+        let double = self.engine.factorize(form, a, &self.options, control);
+        self.double = Some(double.map_err(instead_of_single)?);
         Ok(())
     }
 

@@ -114,7 +114,11 @@ impl Error {
             ) => ErrorKind::Input,
             Self::Ordering(_) | Self::Plan(_) => ErrorKind::Resources,
             Self::Factor(error) | Self::Solve(SolveError::Factor(error)) => of_factor(error),
-            Self::Solve(SolveError::Plan(_) | SolveError::Memory { .. }) => ErrorKind::Resources,
+            Self::Solve(
+                SolveError::Plan(_)
+                | SolveError::Memory { .. }
+                | SolveError::NoRoomForDouble { .. },
+            ) => ErrorKind::Resources,
             Self::Solve(SolveError::Device(error)) => of_gpu(error),
             Self::Solve(_) => ErrorKind::Usage,
         }

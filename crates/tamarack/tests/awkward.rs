@@ -238,6 +238,21 @@ fn bounds_hold_for_factors_of_a_matrix_nearby() {
 }
 
 #[test]
+fn of_a_singular_matrix_no_answer_is_the_only_one() {
+    // A path whose ends are free: constants are solutions of the system of zeros, too.
+    let values = [1.0, -1.0, 2.0, -1.0, 2.0, -1.0, 1.0];
+    let a = SymmetricCsc::lower(4, &[0, 2, 4, 6, 7], &[0, 1, 1, 2, 2, 3, 3], &values).unwrap();
+    for mut options in everywhere() {
+        options.on_not_spd = OnNotSpd::Shift;
+        let mut factor = factorized(&a, &options);
+        let bound = factor
+            .forward_error_bound(&a, &[0.0; 4], &[0.0; 4])
+            .unwrap();
+        assert_eq!(bound, f64::INFINITY, "{:?}", options.precision);
+    }
+}
+
+#[test]
 fn numbers_out_of_the_range_of_single_precision_are_named() {
     let cases = devices()
         .into_iter()
@@ -264,6 +279,21 @@ fn numbers_out_of_the_range_of_single_precision_are_named() {
             .unwrap();
         assert!(report.componentwise_backward_error() < 1e-15);
     }
+}
+
+#[test]
+fn what_vanishes_in_single_precision_alone_is_not_called_singular() {
+    // Rounded, the second diagonal entry is 1.
+    let a = SymmetricCsc::lower(2, &[0, 2, 3], &[0, 1, 1], &[1.0, 1.0, 1.0 + 1e-10]).unwrap();
+    for device in devices() {
+        let mut single = options(Precision::F32);
+        single.device = device;
+        let analysis = Analysis::new(a.pattern(), &single).unwrap();
+        let error = analysis.factorize(&a).unwrap_err();
+        let cause = error.not_positive_definite().unwrap().cause;
+        assert_eq!(cause, Cause::SinglePrecision, "{error}");
+    }
+    factorized(&a, &options(Precision::F64));
 }
 
 /// Right-hand sides of all sizes between 0 and 1, of both signs.

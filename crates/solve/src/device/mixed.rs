@@ -10,7 +10,7 @@ use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
 use tamarack_numeric::{FactorError, FactorOptions};
 use tamarack_sparse::Pattern;
 
-use crate::error::SolveError;
+use crate::error::{SolveError, instead_of_single};
 use crate::mixed::{MixedFactor, MixedReport, Outcome, STRICT, all_helped, improved, patient};
 use crate::refine::{RefineOptions, RefineWorkspace};
 use crate::solver::{Engine, Form, OnDevice, Solver};
@@ -80,7 +80,8 @@ impl MixedFactor {
     fn double_of(&mut self, values: DeviceView<'_, f64>) -> Result<(), SolveError> {
         let (pattern, options) = (&self.pattern, &self.options);
         let engine = &self.engine;
-        self.double = Some(engine.factorize_device(Form::Double, pattern, values, options)?);
+        let made = engine.factorize_device(Form::Double, pattern, values, options);
+        self.double = Some(made.map_err(instead_of_single)?);
         Ok(())
     }
 
@@ -117,8 +118,8 @@ impl MixedFactor {
                 return Err(SolveError::Stale);
             };
             let (pattern, engine) = (&self.pattern, &self.engine);
-            let made = engine.factorize_device(Form::Double, pattern, values, &self.options)?;
-            self.double = Some(made);
+            let made = engine.factorize_device(Form::Double, pattern, values, &self.options);
+            self.double = Some(made.map_err(instead_of_single)?);
         }
         let Some(factor) = &mut self.double else {
             return Err(SolveError::Stale);
