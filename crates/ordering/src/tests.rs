@@ -2,7 +2,7 @@
 
 use tamarack_sparse::{Pattern, Permutation};
 
-use crate::{Method, OrderingError, Workspace, order};
+use crate::{AmdOptions, Method, OrderingError, Workspace, order};
 
 /// Lower triangle of the graph on `n` vertices with the given edges.
 fn pattern(n: u32, edges: impl IntoIterator<Item = (u32, u32)>) -> Pattern {
@@ -147,6 +147,23 @@ fn dense_rows_are_set_aside() {
     for dense in 2500..2503 {
         assert!(permutation.elim_of_user()[dense] >= 2500);
     }
+}
+
+#[test]
+fn leaves_of_a_hub_are_not_read_by_all_its_triangles() {
+    // When its leaves are gone, the hub has too few neighbors to be set aside.
+    let (leaves, triangles) = (20_000, 600);
+    let corner = |k: u32| leaves + 1 + k;
+    let ends = (1..=leaves).map(|leaf| (0, leaf));
+    let rims = (0..triangles).map(|k| (corner(2 * k), corner(2 * k + 1)));
+    let spokes = (0..2 * triangles).map(|k| (0, corner(k)));
+    let hub = pattern(leaves + 1 + 2 * triangles, ends.chain(spokes).chain(rims));
+    let few_reads = AmdOptions {
+        most_reads: Some(16),
+        ..AmdOptions::default()
+    };
+    let permutation = order(&hub, &Method::Amd(few_reads), &mut Workspace::default()).unwrap();
+    assert_eq!(fill(&hub, &permutation), hub.nnz_lower());
 }
 
 #[test]

@@ -9,6 +9,12 @@ use crate::mindeg::quotient::{IS_ELEMENT, QuotientGraph};
 /// Pairs of elements that are compared to see whether two variables share one.
 const MOST_PAIRS: usize = if cfg!(test) { 8 } else { 256 };
 
+/// Entries of a list that is long enough to be worth a look at how many of them are gone.
+const LONG: u32 = if cfg!(test) { 4 } else { 64 };
+
+/// A list is read for its living entries alone if it has so many times as many.
+const MOSTLY_GONE: u32 = if cfg!(test) { 1 } else { 4 };
+
 /// The neighbors of a variable that has few and is in no element.
 pub(crate) enum Few {
     One(u32),
@@ -50,10 +56,32 @@ impl QuotientGraph {
         match *few {
             Few::One(j) => self.eliminate_leaf(me, j),
             Few::Two([a, b]) => {
+                self.drop_gone(a);
+                self.drop_gone(b);
                 let joined = self.share_element(a, b);
                 self.eliminate_between(me, [a, b], joined);
             }
         }
+    }
+
+    /// Takes the variables that are gone out of a list of variable `i` that is mostly made of them: pivots whose only neighbor it was
+    /// stay there until it is rewritten, and pivots with two would each read them all beside a hub.
+    fn drop_gone(&mut self, i: u32) {
+        let node = self.nodes[i as usize];
+        // As many live at most, but for elements.
+        let alive = node.elements.saturating_add(node.degree);
+        if node.len <= LONG || node.len <= alive.saturating_mul(MOSTLY_GONE) {
+            return;
+        }
+        self.work += u64::from(node.len);
+        let (start, len) = (node.start as usize, node.len as usize);
+        let mut to = start + node.elements as usize;
+        for from in to..start + len {
+            let j = self.store[from];
+            self.store[to] = j;
+            to += usize::from(self.nodes[j as usize].weight > 0);
+        }
+        self.nodes[i as usize].len = (to - start) as u32;
     }
 
     /// Eliminates pivot `me`, whose only neighbor is `above`.
