@@ -11,7 +11,7 @@
 //! depends on the front alone. Cost: a triangle is read, not waited for, if the other members have
 //! as much to read meanwhile.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tamarack_dense::PanelRef;
 use tamarack_numeric::{Aid, Patience, Value};
@@ -125,11 +125,36 @@ impl Turns {
     }
 }
 
-/// Waits until a counter has come so far; what was written before it was counted is seen then.
-fn wait_for(counter: &AtomicUsize, count: usize) {
-    let mut patience = Patience::default();
-    while counter.load(Ordering::Acquire) < count {
-        patience.wait();
+/// Whether a part has ended by a panic: nobody waits for it then, and what comes out is thrown away with the panic.
+#[derive(Default)]
+struct Broken(AtomicBool);
+
+impl Broken {
+    /// Waits until a counter has come so far, and says whether it did; what was written before it was counted is seen then.
+    #[must_use]
+    fn wait_for(&self, counter: &AtomicUsize, count: usize) -> bool {
+        let mut patience = Patience::default();
+        while counter.load(Ordering::Acquire) < count {
+            if self.0.load(Ordering::Relaxed) {
+                return false;
+            }
+            patience.wait();
+        }
+        true
+    }
+
+    /// Does a part, or as much of it as is done before it panics.
+    fn watch(&self, part: impl FnOnce()) {
+        /// Says that it has not come to its end, unless it is forgotten.
+        struct Unended<'a>(&'a AtomicBool);
+        impl Drop for Unended<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let unended = Unended(&self.0);
+        part();
+        std::mem::forget(unended);
     }
 }
 
@@ -142,6 +167,7 @@ struct Forward<'a, T> {
     solved: AtomicUsize,
     /// Block columns subtracted from each tile.
     done: [AtomicUsize; TILES],
+    broken: Broken,
 }
 
 impl<'a, T: Value> Forward<'a, T> {
@@ -153,6 +179,7 @@ impl<'a, T: Value> Forward<'a, T> {
             tile: tile.next_multiple_of(layout.block),
             solved: AtomicUsize::new(1),
             done: [const { AtomicUsize::new(0) }; TILES],
+            broken: Broken::default(),
         }
     }
 
@@ -174,11 +201,13 @@ impl<'a, T: Value> Forward<'a, T> {
         let (end, first) = self.below(b);
         let tile = first + part;
         let mut rows = end.max(tile * self.tile)..layout.rows.min((tile + 1) * self.tile);
-        wait_for(&self.solved, b + 1);
-        wait_for(&self.done[tile], b);
+        let broken = &self.broken;
+        if !broken.wait_for(&self.solved, b + 1) || !broken.wait_for(&self.done[tile], b) {
+            return;
+        }
         // SAFETY: the pivots of block b are final; the tile has what earlier steps subtract, and is this part's; the
         // next diagonal block's rows are in the first tile.
-        unsafe {
+        broken.watch(|| unsafe {
             if part == 0 && b + 1 < layout.blocks() {
                 let next = end..end + layout.width(b + 1);
                 rows.start = next.end;
@@ -187,7 +216,7 @@ impl<'a, T: Value> Forward<'a, T> {
                 self.solved.store(b + 2, Ordering::Release);
             }
             panel.forward_rows(b, rows, w.at(0), stride);
-        }
+        });
         self.done[tile].store(b + 1, Ordering::Release);
     }
 }
@@ -201,6 +230,7 @@ struct Backward<'a, T> {
     solved: AtomicUsize,
     /// Parts ended of the steps in work: two follow each other at most, an even and an odd one.
     ended: [AtomicUsize; 2],
+    broken: Broken,
 }
 
 impl<'a, T: Value> Backward<'a, T> {
@@ -211,6 +241,7 @@ impl<'a, T: Value> Backward<'a, T> {
             columns: columns.next_multiple_of(TASK_COLUMNS),
             solved: AtomicUsize::new(0),
             ended: [const { AtomicUsize::new(0) }; 2],
+            broken: Broken::default(),
         }
     }
 
@@ -233,17 +264,43 @@ impl<'a, T: Value> Backward<'a, T> {
         let from = start + (parts - 1 - part) * self.columns;
         let columns = from..(start + layout.width(b)).min(from + self.columns);
         // Rows behind the next block column are those of the steps before the last.
-        wait_for(&self.solved, step.saturating_sub(1));
+        let broken = &self.broken;
+        if !broken.wait_for(&self.solved, step.saturating_sub(1)) {
+            return;
+        }
         // SAFETY: those rows are final, and the columns this part's.
-        unsafe { panel.backward_far(b, columns, w.at(0), stride) };
+        broken.watch(|| unsafe { panel.backward_far(b, columns, w.at(0), stride) });
         let ended = &self.ended[step % 2];
         if ended.fetch_add(1, Ordering::AcqRel) + 1 < parts {
             return;
         }
         ended.store(0, Ordering::Relaxed);
-        wait_for(&self.solved, step);
+        if !broken.wait_for(&self.solved, step) {
+            return;
+        }
         // SAFETY: all parts of this step have ended, and the rows below are final.
-        unsafe { panel.backward_near(b, w.at(0), stride) };
+        broken.watch(|| unsafe { panel.backward_near(b, w.at(0), stride) });
         self.solved.store(step + 1, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_part_that_panicked() {
+        let (broken, counter) = (Broken::default(), AtomicUsize::new(0));
+        broken.watch(|| counter.store(1, Ordering::Release));
+        assert!(broken.wait_for(&counter, 1));
+        let came = std::thread::scope(|threads| {
+            let waiting = threads.spawn(|| broken.wait_for(&counter, 2));
+            let part = threads.spawn(|| broken.watch(|| panic!("on purpose")));
+            assert!(part.join().is_err());
+            waiting.join().unwrap()
+        });
+        assert!(!came);
+        // What is done already is not waited for.
+        assert!(broken.wait_for(&counter, 1));
     }
 }
