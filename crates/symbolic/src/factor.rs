@@ -83,7 +83,8 @@ impl SymbolicFactor {
     /// Whether values of a pattern belong to this analysis: whether it is the one that was analyzed, or has the
     /// same [`fingerprint`](Pattern::fingerprint) where the analysis was saved.
     pub fn is_of(&self, pattern: &Arc<Pattern>) -> bool {
-        self.analyzed.is(pattern)
+        let as_large = self.n() == pattern.n() && self.nnz_a() == pattern.nnz_lower();
+        as_large && self.analyzed.is(pattern)
     }
 
     /// Entries of the lower triangle of A, and so of the values that belong to this analysis.

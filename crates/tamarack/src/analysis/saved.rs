@@ -31,7 +31,7 @@ impl Analysis {
     ) -> Result<Self, Error> {
         let (fingerprint, body) = intact(bytes)?;
         let symbolic = SymbolicFactor::from_bytes(body)?;
-        if symbolic.n() != pattern.n() || fingerprint != pattern.fingerprint() {
+        if fingerprint != pattern.fingerprint() || !symbolic.is_of(pattern) {
             return Err(Error::OtherPattern {
                 saved: symbolic.n(),
                 n: pattern.n(),
