@@ -165,10 +165,10 @@ pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<SymmetricCsc
     pointers.read(&mut lines, "column pointers", n + 1, |field| {
         let p = integer_field(field)?;
         let low = col_ptr.last().map_or(1, |&last| last + 1);
-        if p < low || p > entries + 1 || (col_ptr.is_empty() && p != 1) {
+        if p < low || p - 1 > entries || (col_ptr.is_empty() && p != 1) {
             return Err(format!(
                 "column pointer {p} is not in {low}..={}",
-                entries + 1
+                entries.saturating_add(1)
             ));
         }
         col_ptr.push(p - 1);
