@@ -114,6 +114,18 @@ const CASES: &[Case] = &[
         2,
         "is not a model problem",
     ),
+    (
+        "1\n0\n1\n1\n",
+        &["solve", "model:p2d5_2", "--ordering", "tree:FILE"],
+        2,
+        "FILE: row 2 is 0",
+    ),
+    (
+        "2\n3\n2\n3\n",
+        &["solve", "model:p2d5_2", "--ordering", "tree:FILE"],
+        2,
+        "FILE: unknowns 1 and 0",
+    ),
     (GOOD, &["solve", "model:p3d7_0"], 2, "size"),
     (GOOD, &["solve", "model:p3d7_99999"], 2, "unknowns"),
     ("", &["solve", "FILE"], 2, "FILE"),
@@ -254,10 +266,8 @@ fn every_wrong_input_has_its_exit_code_and_message() {
     let name = path.to_str().unwrap();
     for (text, args, code, message) in CASES {
         std::fs::write(&path, text).unwrap();
-        let args: Vec<&str> = args
-            .iter()
-            .map(|a| if *a == "FILE" { name } else { a })
-            .collect();
+        let args: Vec<String> = args.iter().map(|a| a.replace("FILE", name)).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let output = tamarack(&args, dir.path());
         let (out, err) = (
             String::from_utf8_lossy(&output.stdout),
@@ -277,10 +287,8 @@ fn json_carries_the_error_on_standard_output() {
     let name = path.to_str().unwrap();
     for (text, args, code, _) in CASES {
         std::fs::write(&path, text).unwrap();
-        let mut args: Vec<&str> = args
-            .iter()
-            .map(|a| if *a == "FILE" { name } else { a })
-            .collect();
+        let args: Vec<String> = args.iter().map(|a| a.replace("FILE", name)).collect();
+        let mut args: Vec<&str> = args.iter().map(String::as_str).collect();
         args.push("--json");
         let output = tamarack(&args, dir.path());
         assert_eq!(output.status.code(), Some(*code), "{args:?}");
