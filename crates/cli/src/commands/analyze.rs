@@ -24,6 +24,8 @@ struct Comparison {
 
 pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     if let Some(path) = &args.write_permutation {
+        let inputs = input::files(&args.a, Some(&args.ordering.ordering));
+        files::check_distinct(&inputs, &[("the permutation", path)])?;
         files::check_array(path)?;
     }
     let loaded = input::matrix(&args.a, talk)?;

@@ -9,6 +9,8 @@ use crate::progress::Talk;
 use crate::{files, input, out};
 
 pub fn run(args: &ConvertArgs, json: bool, talk: Talk) -> Result<(), Failure> {
+    let inputs = input::files(&args.input, None);
+    files::check_distinct(&inputs, &[("the new matrix", &args.output)])?;
     files::check_matrix(&args.output)?;
     let loaded = input::matrix(&args.input, talk)?;
     let activity = talk.spinner(format!("writing {}", args.output.display()));

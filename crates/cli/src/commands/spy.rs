@@ -26,6 +26,8 @@ pub fn run(args: &SpyArgs, json: bool, talk: Talk) -> Result<(), Failure> {
             "{shown}: a picture is a .png or a .svg file"
         )));
     }
+    let inputs = input::files(&args.a, Some(&args.ordering.ordering));
+    files::check_distinct(&inputs, &[("the picture", &args.output)])?;
     files::check(&args.output)?;
     let loaded = input::matrix(&args.a, talk)?;
     let pattern = loaded.matrix.pattern();

@@ -31,6 +31,8 @@ pub fn run(args: &TreeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
             "{shown}: the tree is drawn as a .svg file"
         )));
     }
+    let inputs = input::files(&args.a, Some(&args.ordering.ordering));
+    files::check_distinct(&inputs, &[("the picture", &args.output)])?;
     files::check(&args.output)?;
     let loaded = input::matrix(&args.a, talk)?;
     let matrix = MatrixReport::new(&loaded);
