@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
+use tamarack::files;
+
 use crate::failure::Failure;
 
 /// A file of a command: what it is to it, and its name.
@@ -51,6 +53,7 @@ impl Place {
             Ok(_) => return None,
             Err(_) => {}
         }
+        let path = &files::target(path).ok()?;
         let name = path.file_name()?.to_owned();
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -106,6 +109,9 @@ mod tests {
         let (old, link) = (dir.path().join("old"), dir.path().join("link"));
         fs::write(&old, "").unwrap();
         std::os::unix::fs::symlink("old", &link).unwrap();
+        assert_eq!(Place::of(&old), Place::of(&link));
+        fs::remove_file(&old).unwrap();
+        assert!(Place::of(&old).is_some());
         assert_eq!(Place::of(&old), Place::of(&link));
         assert_eq!(Place::of(Path::new("/dev/null")), None);
     }
