@@ -105,6 +105,14 @@ fn memory_that_the_system_refuses_is_an_error_and_leaves_the_old_file() {
     assert!(error.contains("cannot allocate"), "{error}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_model_that_does_not_fit_into_memory_is_an_error_of_resources() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = solve_limited(dir.path(), "ulimit -v 180000", "model:p3d7_300 --threads 1");
+    assert!(error.contains("does not fit into memory"), "{error}");
+}
+
 #[test]
 fn a_picture_replaces_what_a_link_points_to() {
     let dir = tempfile::tempdir().unwrap();
