@@ -83,3 +83,23 @@ fn a_matrix_without_entries_has_no_range_of_its_diagonal() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(!text.contains("inf to"), "{text}");
 }
+
+#[test]
+fn orderings_are_compared_by_name_and_the_matrix_may_come_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let compared = |args: &[&str]| {
+        let args = [&["analyze", "--json"], args].concat();
+        let output = tamarack(&args, dir.path());
+        let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let analyses = object["analyses"].as_array().expect("analyses").iter();
+        let name = |a: &serde_json::Value| a["ordering"].as_str().unwrap().to_owned();
+        analyses.map(name).collect::<Vec<_>>().join(" ")
+    };
+    let all = "natural rcm md mmd amd nd";
+    assert_eq!(compared(&["--compare", "model:p2d5_5"]), all);
+    assert_eq!(compared(&["model:p2d5_5", "--compare"]), all);
+    assert_eq!(compared(&["--compare=amd,nd", "model:p2d5_5"]), "amd nd");
+    let others = "amd natural rcm md mmd nd";
+    assert_eq!(compared(&["model:p2d5_5", "--compare=amd,all"]), others);
+    assert_eq!(compared(&["model:p2d5_5", "--compare=all,amd"]), all);
+}

@@ -58,18 +58,8 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
             out::text(&(report.matrix.row() + &report.analysis.rows() + &kept))
         };
     }
-    let all = || {
-        ["natural", "rcm", "md", "mmd", "amd", "nd"]
-            .map(String::from)
-            .to_vec()
-    };
-    let names = if args.compare == ["all"] {
-        all()
-    } else {
-        args.compare.clone()
-    };
     let mut analyses = Vec::new();
-    for name in &names {
+    for name in named(&args.compare) {
         let analysis = analyze(input::ordering(name, matrix.n)?)?;
         analyses.push(AnalysisReport::new(&analysis));
     }
@@ -90,4 +80,21 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         );
     }
     out::text(&text)
+}
+
+/// The orderings to compare, each once; `all` stands for every method.
+fn named(list: &[String]) -> Vec<&str> {
+    let mut names = Vec::new();
+    for name in list {
+        let these = match name.as_str() {
+            "all" => &["natural", "rcm", "md", "mmd", "amd", "nd"][..],
+            one => &[one],
+        };
+        for name in these {
+            if !names.contains(name) {
+                names.push(*name);
+            }
+        }
+    }
+    names
 }
