@@ -49,8 +49,8 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         return if json {
             out::json(&report)
         } else {
-            let s = analysis.symbolic().stats();
-            let kept = s.nnz_l_stored as f64 / s.nnz_l.max(1) as f64;
+            let a = &report.analysis;
+            let kept = a.nnz_l_kept as f64 / a.nnz_l.max(1) as f64;
             let kept = row(
                 "kept",
                 &format!("{kept:.3} entries for each of L (amalgamation)"),

@@ -3,7 +3,7 @@
 use tamarack::{Error, io};
 
 use crate::args::ConvertArgs;
-use crate::commands::report::MatrixReport;
+use crate::commands::report::WrittenReport;
 use crate::failure::Failure;
 use crate::progress::Talk;
 use crate::{files, input, out};
@@ -16,10 +16,10 @@ pub fn run(args: &ConvertArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let activity = talk.spinner(format!("writing {}", args.output.display()));
     io::write_matrix(&args.output, &loaded.matrix).map_err(Error::from)?;
     activity.done();
-    let report = MatrixReport::new(&loaded);
+    let report = WrittenReport::new(&loaded, &args.output);
     if json {
         out::json(&report)
     } else {
-        out::text(&report.row())
+        out::text(&report.rows())
     }
 }

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use serde::Serialize;
 use tamarack::{Analysis, Options, Pattern, Permutation, SymbolicFactor, UserIdx};
 
 use crate::args::SpyArgs;
@@ -16,6 +17,16 @@ use crate::{files, input, out};
 
 /// Shades of gray in an SVG: neighbors of equal shade are one rectangle.
 const SHADES: u8 = 12;
+
+#[derive(Debug, Serialize)]
+struct Report {
+    #[serde(flatten)]
+    matrix: MatrixReport,
+    /// The file.
+    picture: String,
+    /// Along a side of the picture.
+    cells: usize,
+}
 
 pub fn run(args: &SpyArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let name = args.output.to_string_lossy().to_ascii_lowercase();
@@ -52,17 +63,17 @@ pub fn run(args: &SpyArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     } else {
         files::write(&args.output, |out| grid.png(out))?;
     }
-    let report = MatrixReport::new(&loaded);
+    let report = Report {
+        matrix: MatrixReport::new(&loaded),
+        picture: args.output.display().to_string(),
+        cells: grid.side,
+    };
     if json {
         return out::json(&report);
     }
-    let size = format!(
-        "{}  {} x {} cells",
-        args.output.display(),
-        grid.side,
-        grid.side
-    );
-    out::text(&(report.row() + &row("picture", &size)))
+    let side = report.cells;
+    let size = format!("{}  {side} x {side} cells", report.picture);
+    out::text(&(report.matrix.row() + &row("picture", &size)))
 }
 
 /// Entries in the cells of a square grid over a matrix.
