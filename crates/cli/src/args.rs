@@ -227,7 +227,7 @@ pub struct GenerateArgs {
     )]
     pub output: Option<PathBuf>,
     /// List the models there are
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["model", "output"])]
     pub list: bool,
 }
 
