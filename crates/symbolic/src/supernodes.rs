@@ -92,7 +92,8 @@ impl SuperForest {
             for ((s, bounds), ((parent, npiv), (nupd, size))) in block.zip(bounds).zip(outs) {
                 let (first, last) = (bounds[0] as usize, bounds[1] as usize - 1);
                 *nupd = count[last] - tree.weight(last);
-                *npiv = count[first] - *nupd;
+                // A subtree found whole has another, which replaces this difference: it may wrap.
+                *npiv = count[first].wrapping_sub(*nupd);
                 *parent = match tree.parent[last] {
                     NONE => NONE,
                     p => begun[p as usize],

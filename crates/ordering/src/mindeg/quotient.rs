@@ -126,7 +126,7 @@ impl QuotientGraph {
         }
         for (node, column) in nodes.iter_mut().zip(ptr.windows(2)) {
             // The diagonal has been counted twice.
-            node.len += (column[1] - column[0]) as u32 - 2;
+            node.len = node.len + (column[1] - column[0]) as u32 - 2;
             node.start = self.free as u64;
             self.free += node.len as usize;
         }
