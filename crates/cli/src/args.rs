@@ -192,8 +192,8 @@ pub struct AnalyzeArgs {
     pub a: PathBuf,
     #[command(flatten)]
     pub ordering: OrderingArgs,
-    /// Compare these orderings, or all of them where none is named
-    #[arg(long, value_name = "NAMES", num_args = 0..=1, value_delimiter = ',',
+    /// Compare these orderings (amd,nd), or all of them where none is named
+    #[arg(long, value_name = "NAMES", num_args = 0..=1, require_equals = true, value_delimiter = ',',
           default_missing_value = "all", conflicts_with_all = ["write_permutation", "ordering"])]
     pub compare: Vec<String>,
     /// Write the permutation to a file
@@ -227,7 +227,7 @@ pub struct GenerateArgs {
     )]
     pub output: Option<PathBuf>,
     /// List the models there are
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["model", "output"])]
     pub list: bool,
 }
 

@@ -14,7 +14,8 @@ use crate::files;
 use crate::progress::Talk;
 
 /// The analysis of `pattern`: from the folder where it is there, else new, and then kept there.
-/// What is ordered by a file is not kept: the file may be another the next time. `analyze` makes a new one.
+/// What is ordered by a file is not kept, and a warning says so: the file may be another the next time.
+/// `analyze` makes a new one.
 pub fn analysis(
     folder: Option<&Path>,
     name: &str,
@@ -28,6 +29,11 @@ pub fn analysis(
         Ordering::Permutation(_)
             | Ordering::Method(Method::Coordinates(_) | Method::PartitionTree(_))
     );
+    if given && folder.is_some() {
+        talk.warn(&format!(
+            "the analysis is not kept: the ordering {name} is a file's, which may be another the next time"
+        ));
+    }
     let Some(folder) = folder.filter(|_| !given) else {
         return Ok(analyze(pattern, options)?);
     };

@@ -1,6 +1,8 @@
 //! Output files: looked at before the work whose result they are for; they appear whole or not at
 //! all.
 
+mod distinct;
+
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -8,6 +10,8 @@ use tamarack::files;
 use tamarack::io::MatrixFormat;
 
 use crate::failure::Failure;
+
+pub use distinct::{Named, check_distinct};
 
 /// Formats that vectors and permutations are not written in.
 const NOT_MATRIX_MARKET: [&str; 11] = [

@@ -7,6 +7,7 @@ use tamarack::models::Model;
 use tamarack::{Coordinates, Error, Method, Ordering, OrderingError, PartitionTree, SymmetricCsc};
 
 use crate::failure::Failure;
+use crate::files::Named;
 use crate::progress::Talk;
 
 /// Marks the name of a model problem.
@@ -23,6 +24,24 @@ pub struct Loaded {
     pub source: String,
     pub matrix: SymmetricCsc<f64>,
     pub secs: f64,
+}
+
+/// The files that a matrix and an ordering are read from, where they are files.
+pub fn files<'a>(source: &'a Path, ordering: Option<&'a str>) -> Vec<Named<'a>> {
+    let is_model = source.to_str().is_some_and(|s| s.starts_with(MODEL));
+    let matrix = (!is_model).then_some(("the matrix", source));
+    let ordering = ordering
+        .and_then(ordering_file)
+        .map(|path| ("the ordering", path));
+    matrix.into_iter().chain(ordering).collect()
+}
+
+/// The file that an ordering of this name is read from; none for a method.
+fn ordering_file(name: &str) -> Option<&Path> {
+    let marked = |mark| name.strip_prefix(mark);
+    let given = marked(COORDINATES).or_else(|| marked(TREE));
+    let is_file = || name.parse::<Ordering>().is_err() && Path::new(name).exists();
+    given.or_else(|| is_file().then_some(name)).map(Path::new)
 }
 
 /// Reads a matrix, or makes a model problem.

@@ -83,3 +83,27 @@ fn a_folder_that_cannot_be_made_is_a_warning() {
     assert_eq!(ordering, "nd");
     assert!(warning(&output).contains("not kept"), "{output:?}");
 }
+
+#[test]
+fn an_ordering_from_a_file_is_not_kept_and_a_warning_says_so_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    fs::write(at("p.txt"), "4\n3\n2\n1\n").unwrap();
+    let numbers = "%%MatrixMarket matrix array real general\n4 1\n1\n2\n3\n1\n";
+    fs::write(at("x.mtx"), numbers).unwrap();
+    let orderings = [at("p.txt"), format!("coordinates:{}", at("x.mtx"))];
+    for (command, ordering) in ["solve", "plan"].iter().zip(&orderings) {
+        let output = Command::new(env!("CARGO_BIN_EXE_tamarack"))
+            .args([command, "model:p2d5_2", "--ordering", ordering])
+            .args(["--analysis-cache", &at("kept")])
+            .env("XDG_CACHE_HOME", dir.path())
+            .output()
+            .unwrap();
+        let said = warning(&output);
+        assert!(output.status.success(), "{said}");
+        let warnings: Vec<_> = said.lines().filter(|l| l.contains("is not kept")).collect();
+        assert_eq!(warnings.len(), 1, "{said}");
+        assert!(warnings[0].contains(ordering), "{said}");
+        assert!(!dir.path().join("kept").exists());
+    }
+}

@@ -105,6 +105,14 @@ fn memory_that_the_system_refuses_is_an_error_and_leaves_the_old_file() {
     assert!(error.contains("cannot allocate"), "{error}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_model_that_does_not_fit_into_memory_is_an_error_of_resources() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = solve_limited(dir.path(), "ulimit -v 180000", "model:p3d7_300 --threads 1");
+    assert!(error.contains("does not fit into memory"), "{error}");
+}
+
 #[test]
 fn a_picture_replaces_what_a_link_points_to() {
     let dir = tempfile::tempdir().unwrap();
@@ -141,6 +149,111 @@ fn a_folder_that_is_missing_is_found_before_the_work() {
         // What is done is said, so nothing was.
         let wrong = error.starts_with("error: cannot write no/x.") && !error.contains(".tmp");
         assert!(wrong, "{arguments:?}: {error}");
+    }
+}
+
+/// Runs in `dir` and expects a usage error that names `both`.
+fn refused(dir: &Path, arguments: &[&str], both: [&str; 2]) {
+    let mut command = tamarack(&dir.join("cache"));
+    let output = command.current_dir(dir).args(arguments).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
+    assert!(error.contains("is the same file as"), "{error}");
+    assert!(both.iter().all(|name| error.contains(name)), "{error}");
+}
+
+#[test]
+fn an_output_that_is_an_input_is_refused_before_the_work() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    // Neither is looked at.
+    let files = ["a.mtx", "b.mtx", "p.txt", "a.svg"];
+    for name in files {
+        fs::write(dir.join(name), name).unwrap();
+    }
+    std::os::unix::fs::symlink("a.mtx", dir.join("link.mtx")).unwrap();
+    let cases: [(&[&str], [&str; 2]); 13] = [
+        (&["solve", "a.mtx", "-o", "a.mtx"], ["solution", "matrix"]),
+        (&["solve", "a.mtx", "-o", "./a.mtx"], ["./a.mtx", "matrix"]),
+        (
+            &["solve", "link.mtx", "-o", "a.mtx"],
+            [" a.mtx", "link.mtx"],
+        ),
+        (
+            &["solve", "a.mtx", "-o", "link.mtx"],
+            ["link.mtx", " a.mtx"],
+        ),
+        (
+            &["solve", "model:p2d5_3", "-b", "b.mtx", "-o", "b.mtx"],
+            ["the solution b.mtx", "the right-hand side b.mtx"],
+        ),
+        (
+            &["solve", "a.mtx", "--profile=a.mtx"],
+            ["profile", "matrix"],
+        ),
+        (
+            &[
+                "solve",
+                "a.mtx",
+                "--ordering",
+                "coordinates:p.txt",
+                "-o",
+                "p.txt",
+            ],
+            ["solution", "the ordering p.txt"],
+        ),
+        (
+            &[
+                "solve",
+                "a.mtx",
+                "--ordering",
+                "tree:p.txt",
+                "--profile=p.txt",
+            ],
+            ["profile", "the ordering p.txt"],
+        ),
+        (
+            &["analyze", "a.mtx", "--write-permutation", "a.mtx"],
+            ["permutation", "matrix"],
+        ),
+        (
+            &[
+                "analyze",
+                "a.mtx",
+                "--ordering",
+                "p.txt",
+                "--write-permutation",
+                "p.txt",
+            ],
+            ["permutation", "ordering"],
+        ),
+        (&["convert", "a.mtx", "a.mtx"], ["new matrix", "the matrix"]),
+        (&["spy", "a.svg", "-o", "a.svg"], ["picture", "matrix"]),
+        (&["tree", "a.svg", "-o", "a.svg"], ["picture", "matrix"]),
+    ];
+    for (arguments, both) in cases {
+        refused(dir, arguments, both);
+    }
+    for name in files {
+        assert_eq!(fs::read_to_string(dir.join(name)).unwrap(), name);
+    }
+}
+
+#[test]
+fn two_outputs_in_one_file_are_refused_unless_it_is_a_device() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let both = ["the profile y.mtx", "the solution y.mtx"];
+    let solve = ["solve", "model:p2d5_3", "-o", "y.mtx", "--profile=y.mtx"];
+    refused(dir, &solve, both);
+    assert!(!dir.join("y.mtx").exists());
+    for device in ["/dev/null", "/dev/stdout"] {
+        let output = tamarack(dir)
+            .args(["solve", "model:p2d5_3", "-o", device])
+            .arg(format!("--profile={device}"))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{device}");
     }
 }
 

@@ -83,3 +83,75 @@ fn a_matrix_without_entries_has_no_range_of_its_diagonal() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(!text.contains("inf to"), "{text}");
 }
+
+#[test]
+fn orderings_are_compared_by_name_and_the_matrix_may_come_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let compared = |args: &[&str]| {
+        let args = [&["analyze", "--json"], args].concat();
+        let output = tamarack(&args, dir.path());
+        let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let analyses = object["analyses"].as_array().expect("analyses").iter();
+        let name = |a: &serde_json::Value| a["ordering"].as_str().unwrap().to_owned();
+        analyses.map(name).collect::<Vec<_>>().join(" ")
+    };
+    let all = "natural rcm md mmd amd nd";
+    assert_eq!(compared(&["--compare", "model:p2d5_5"]), all);
+    assert_eq!(compared(&["model:p2d5_5", "--compare"]), all);
+    assert_eq!(compared(&["--compare=amd,nd", "model:p2d5_5"]), "amd nd");
+    let others = "amd natural rcm md mmd nd";
+    assert_eq!(compared(&["model:p2d5_5", "--compare=amd,all"]), others);
+    assert_eq!(compared(&["model:p2d5_5", "--compare=all,amd"]), all);
+}
+
+#[test]
+fn objects_have_what_the_text_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (svg, mtx) = (at("a.svg"), at("a.mtx"));
+    let model = "model:p2d5_20";
+    // Of the pictures and new files the matrix is the object itself, as it was before there was more in it.
+    let cases: [(&[&str], &[&str]); 6] = [
+        (&["analyze", model], &["/matrix/n", "/analysis/nnz_l_kept"]),
+        (
+            &["plan", model],
+            &[
+                "/analysis/nnz_l_kept",
+                "/analysis/flops_done",
+                "/plan/subtree_tasks",
+                "/plan/shared_fronts",
+            ],
+        ),
+        (
+            &["tree", model, "-o", &svg],
+            &[
+                "/source",
+                "/n",
+                "/analysis/ordering",
+                "/analysis/nnz_l",
+                "/analysis/seconds/order",
+            ],
+        ),
+        (
+            &["spy", model, "--pixels", "7", "-o", &svg],
+            &["/source", "/cells"],
+        ),
+        (
+            &["generate", model, "-o", &mtx],
+            &["/source", "/nnz", "/seconds"],
+        ),
+        (&["convert", model, &mtx], &["/source", "/nnz", "/seconds"]),
+    ];
+    for (args, pointers) in cases {
+        let output = tamarack(&[args, &["--json"]].concat(), dir.path());
+        let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        for pointer in pointers {
+            assert!(object.pointer(pointer).is_some(), "{pointer}: {object}");
+        }
+        let file = args.last().filter(|a| **a != model);
+        let said = object.get("picture").or(object.get("output"));
+        assert_eq!(said.and_then(|s| s.as_str()), file.copied(), "{object}");
+        let text = String::from_utf8(tamarack(args, dir.path()).stdout).unwrap();
+        assert!(file.is_none_or(|file| text.contains(file)), "{text}");
+    }
+}

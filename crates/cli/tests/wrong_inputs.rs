@@ -97,6 +97,18 @@ const CASES: &[Case] = &[
     (GOOD, &["generate", "p2d5_10"], 1, "required"),
     (
         GOOD,
+        &["generate", "--list", "p2d5_10"],
+        1,
+        "cannot be used with",
+    ),
+    (
+        GOOD,
+        &["generate", "--list", "-o", "list.mtx"],
+        1,
+        "cannot be used with",
+    ),
+    (
+        GOOD,
         &["gpu", "warm", "--arch", "sm_80,avx"],
         1,
         "is not an architecture",

@@ -11,6 +11,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 
+/// Symbolic links that are followed one after another, as many as Linux follows.
+const MOST_LINKS: usize = 40;
+
 /// The temporary files that there are. Whoever makes or renames one holds the lock, so that a file
 /// that exists is in the list.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -21,7 +24,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 
 /// Lets `write` fill a file that then stands at `path`, with the mode of the file that was there.
 /// What is not a regular file, such as `/dev/stdout`, is written to, not replaced; through a
-/// symbolic link, the file it points to is replaced.
+/// symbolic link, the file it points to is replaced, or made.
 ///
 /// # Errors
 /// Those of `write` and of the operating system; then what was there before still is.
@@ -45,6 +48,28 @@ pub fn check(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     Unfinished::beside(path).map(drop)
+}
+
+/// The file that [`replace`] makes or replaces: that at the end of the symbolic links from `path`,
+/// also where there is none yet.
+///
+/// # Errors
+/// Those of the operating system, and links that lead to no end.
+pub fn target(path: &Path) -> io::Result<PathBuf> {
+    let mut target = path.to_path_buf();
+    for _ in 0..=MOST_LINKS {
+        if fs::metadata(&target).is_ok() {
+            return fs::canonicalize(&target);
+        }
+        // What is no link is a new file, or who makes it will be told why not.
+        let Ok(next) = fs::read_link(&target) else {
+            return Ok(target);
+        };
+        target.pop();
+        target.push(next);
+    }
+    let message = format!("{} is a loop of symbolic links", path.display());
+    Err(io::Error::other(message))
 }
 
 /// Removes every file that [`replace`] has not finished, for a process that is about to end: a
@@ -71,7 +96,7 @@ struct Unfinished {
 
 impl Unfinished {
     fn beside(path: &Path) -> io::Result<Self> {
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let target = target(path)?;
         if target.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         }
@@ -174,5 +199,29 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"new");
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o640);
+    }
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_no_file_yet_stays_and_a_loop_is_an_error() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("sub")).unwrap();
+        symlink("sub/second", at("first")).unwrap();
+        symlink("../new", at("sub/second")).unwrap();
+        check(&at("first")).unwrap();
+        assert!(!at("new").exists());
+        replace(&at("first"), |out| out.write_all(b"new")).unwrap();
+        assert_eq!(fs::read(at("new")).unwrap(), b"new");
+        for link in ["first", "sub/second"] {
+            assert!(fs::symlink_metadata(at(link)).unwrap().is_symlink());
+        }
+        symlink("round", at("about")).unwrap();
+        symlink("about", at("round")).unwrap();
+        let error = check(&at("about")).unwrap_err().to_string();
+        assert!(error.contains("about is a loop"), "{error}");
+        symlink("no/file", at("nowhere")).unwrap();
+        let missing = check(&at("nowhere")).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     }
 }

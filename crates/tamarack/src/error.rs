@@ -27,7 +27,7 @@ pub enum Error {
     /// A file could not be read or written.
     #[error(transparent)]
     Io(#[from] IoError),
-    /// A name is no model problem.
+    /// A name is no model problem, or the problem does not fit into memory.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// A list is not a permutation.
@@ -96,6 +96,7 @@ impl Error {
     /// What sort of thing went wrong.
     pub fn kind(&self) -> ErrorKind {
         match self {
+            Self::Model(ModelError::Memory { .. }) => ErrorKind::Resources,
             Self::Structure(_)
             | Self::Triplets(_)
             | Self::Interop(_)

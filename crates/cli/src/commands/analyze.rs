@@ -24,6 +24,8 @@ struct Comparison {
 
 pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     if let Some(path) = &args.write_permutation {
+        let inputs = input::files(&args.a, Some(&args.ordering.ordering));
+        files::check_distinct(&inputs, &[("the permutation", path)])?;
         files::check_array(path)?;
     }
     let loaded = input::matrix(&args.a, talk)?;
@@ -47,8 +49,8 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         return if json {
             out::json(&report)
         } else {
-            let s = analysis.symbolic().stats();
-            let kept = s.nnz_l_stored as f64 / s.nnz_l.max(1) as f64;
+            let a = &report.analysis;
+            let kept = a.nnz_l_kept as f64 / a.nnz_l.max(1) as f64;
             let kept = row(
                 "kept",
                 &format!("{kept:.3} entries for each of L (amalgamation)"),
@@ -56,18 +58,8 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
             out::text(&(report.matrix.row() + &report.analysis.rows() + &kept))
         };
     }
-    let all = || {
-        ["natural", "rcm", "md", "mmd", "amd", "nd"]
-            .map(String::from)
-            .to_vec()
-    };
-    let names = if args.compare == ["all"] {
-        all()
-    } else {
-        args.compare.clone()
-    };
     let mut analyses = Vec::new();
-    for name in &names {
+    for name in named(&args.compare) {
         let analysis = analyze(input::ordering(name, matrix.n)?)?;
         analyses.push(AnalysisReport::new(&analysis));
     }
@@ -88,4 +80,21 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         );
     }
     out::text(&text)
+}
+
+/// The orderings to compare, each once; `all` stands for every method.
+fn named(list: &[String]) -> Vec<&str> {
+    let mut names = Vec::new();
+    for name in list {
+        let these = match name.as_str() {
+            "all" => &["natural", "rcm", "md", "mmd", "amd", "nd"][..],
+            one => &[one],
+        };
+        for name in these {
+            if !names.contains(name) {
+                names.push(*name);
+            }
+        }
+    }
+    names
 }

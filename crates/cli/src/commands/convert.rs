@@ -3,21 +3,23 @@
 use tamarack::{Error, io};
 
 use crate::args::ConvertArgs;
-use crate::commands::report::MatrixReport;
+use crate::commands::report::WrittenReport;
 use crate::failure::Failure;
 use crate::progress::Talk;
 use crate::{files, input, out};
 
 pub fn run(args: &ConvertArgs, json: bool, talk: Talk) -> Result<(), Failure> {
+    let inputs = input::files(&args.input, None);
+    files::check_distinct(&inputs, &[("the new matrix", &args.output)])?;
     files::check_matrix(&args.output)?;
     let loaded = input::matrix(&args.input, talk)?;
     let activity = talk.spinner(format!("writing {}", args.output.display()));
     io::write_matrix(&args.output, &loaded.matrix).map_err(Error::from)?;
     activity.done();
-    let report = MatrixReport::new(&loaded);
+    let report = WrittenReport::new(&loaded, &args.output);
     if json {
         out::json(&report)
     } else {
-        out::text(&report.row())
+        out::text(&report.rows())
     }
 }

@@ -4,7 +4,7 @@ use tamarack::models::{Model, families};
 use tamarack::{Error, io};
 
 use crate::args::GenerateArgs;
-use crate::commands::report::MatrixReport;
+use crate::commands::report::WrittenReport;
 use crate::failure::Failure;
 use crate::progress::Talk;
 use crate::{files, input, out};
@@ -25,11 +25,11 @@ pub fn run(args: &GenerateArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let activity = talk.spinner(format!("writing {}", output.display()));
     io::write_matrix(output, &loaded.matrix).map_err(Error::from)?;
     activity.done();
-    let report = MatrixReport::new(&loaded);
+    let report = WrittenReport::new(&loaded, output);
     if json {
         out::json(&report)
     } else {
-        out::text(&report.row())
+        out::text(&report.rows())
     }
 }
 

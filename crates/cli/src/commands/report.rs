@@ -1,6 +1,7 @@
 //! What `--json` prints, and the rows that people read; shared by the commands.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use serde::Serialize;
 use tamarack::{Analysis, FactorPlan, Place};
@@ -41,6 +42,28 @@ impl MatrixReport {
     }
 }
 
+/// A matrix that was written to a file.
+#[derive(Debug, Serialize)]
+pub struct WrittenReport {
+    #[serde(flatten)]
+    matrix: MatrixReport,
+    /// The file.
+    output: String,
+}
+
+impl WrittenReport {
+    pub fn new(loaded: &Loaded, output: &Path) -> Self {
+        Self {
+            matrix: MatrixReport::new(loaded),
+            output: output.display().to_string(),
+        }
+    }
+
+    pub fn rows(&self) -> String {
+        self.matrix.row() + &row("output", &self.output)
+    }
+}
+
 /// The analysis.
 #[derive(Debug, Serialize)]
 pub struct AnalysisReport {
@@ -50,6 +73,10 @@ pub struct AnalysisReport {
     pub nnz_l: u64,
     /// Σ over columns of (entries of the column)².
     pub flops: f64,
+    /// Entries of L that are kept: also zeros, by amalgamation.
+    pub nnz_l_kept: u64,
+    /// Operations that are done, over the entries kept.
+    pub flops_done: f64,
     pub supernodes: usize,
     pub seconds: AnalysisSeconds,
 }
@@ -68,6 +95,8 @@ impl AnalysisReport {
             ordering: analysis.ordering(),
             nnz_l: symbolic.stats().nnz_l,
             flops: symbolic.stats().flops as f64,
+            nnz_l_kept: symbolic.stats().nnz_l_stored,
+            flops_done: symbolic.stats().flops_stored as f64,
             supernodes: symbolic.supernodes(),
             seconds: AnalysisSeconds {
                 order: seconds.order_secs,
@@ -108,6 +137,9 @@ pub struct PlanReport {
     pub workspace_bytes: u64,
     pub analysis_bytes: u64,
     pub largest_front: usize,
+    /// Subtrees for single threads, and fronts above them that threads share.
+    pub subtree_tasks: usize,
+    pub shared_fronts: usize,
 }
 
 impl PlanReport {
@@ -123,6 +155,8 @@ impl PlanReport {
             workspace_bytes: memory.workspace_bytes,
             analysis_bytes: memory.analysis_bytes,
             largest_front: plan.largest_front(),
+            subtree_tasks: plan.subtrees().len(),
+            shared_fronts: plan.top().len(),
         }
     }
 }

@@ -97,15 +97,18 @@ fn verdict(accuracy: &Accuracy) -> Result<(), Failure> {
     )))
 }
 
-/// Fails where what was asked for could not be written in the end.
+/// Fails where what was asked for could not be written in the end, or would destroy another file.
 fn check_outputs(args: &SolveArgs) -> Result<(), Failure> {
+    let trace = args.profile.as_ref().and_then(Option::as_deref);
+    let mut inputs = input::files(&args.a, Some(&args.ordering.ordering));
+    inputs.extend(args.b.iter().map(|b| ("the right-hand side", b.as_path())));
+    let x = args.output.iter().map(|x| ("the solution", x.as_path()));
+    let outputs: Vec<_> = x.chain(trace.map(|path| ("the profile", path))).collect();
+    files::check_distinct(&inputs, &outputs)?;
     if let Some(path) = &args.output {
         files::check_array(path)?;
     }
-    match &args.profile {
-        Some(Some(path)) => files::check(path),
-        _ => Ok(()),
-    }
+    trace.map_or(Ok(()), files::check)
 }
 
 /// Where the time went beside what the machine could do.

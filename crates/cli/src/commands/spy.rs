@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use serde::Serialize;
 use tamarack::{Analysis, Options, Pattern, Permutation, SymbolicFactor, UserIdx};
 
 use crate::args::SpyArgs;
@@ -17,6 +18,16 @@ use crate::{files, input, out};
 /// Shades of gray in an SVG: neighbors of equal shade are one rectangle.
 const SHADES: u8 = 12;
 
+#[derive(Debug, Serialize)]
+struct Report {
+    #[serde(flatten)]
+    matrix: MatrixReport,
+    /// The file.
+    picture: String,
+    /// Along a side of the picture.
+    cells: usize,
+}
+
 pub fn run(args: &SpyArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let name = args.output.to_string_lossy().to_ascii_lowercase();
     let svg = name.ends_with(".svg");
@@ -26,6 +37,8 @@ pub fn run(args: &SpyArgs, json: bool, talk: Talk) -> Result<(), Failure> {
             "{shown}: a picture is a .png or a .svg file"
         )));
     }
+    let inputs = input::files(&args.a, Some(&args.ordering.ordering));
+    files::check_distinct(&inputs, &[("the picture", &args.output)])?;
     files::check(&args.output)?;
     let loaded = input::matrix(&args.a, talk)?;
     let pattern = loaded.matrix.pattern();
@@ -50,17 +63,17 @@ pub fn run(args: &SpyArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     } else {
         files::write(&args.output, |out| grid.png(out))?;
     }
-    let report = MatrixReport::new(&loaded);
+    let report = Report {
+        matrix: MatrixReport::new(&loaded),
+        picture: args.output.display().to_string(),
+        cells: grid.side,
+    };
     if json {
         return out::json(&report);
     }
-    let size = format!(
-        "{}  {} x {} cells",
-        args.output.display(),
-        grid.side,
-        grid.side
-    );
-    out::text(&(report.row() + &row("picture", &size)))
+    let side = report.cells;
+    let size = format!("{}  {side} x {side} cells", report.picture);
+    out::text(&(report.matrix.row() + &row("picture", &size)))
 }
 
 /// Entries in the cells of a square grid over a matrix.

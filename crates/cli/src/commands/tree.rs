@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use serde::Serialize;
 use tamarack::{Analysis, Options, SymbolicFactor};
 
 use crate::args::TreeArgs;
@@ -20,6 +21,15 @@ const MARGIN: f64 = 60.0;
 /// Radius of the front with the most operations.
 const LARGEST: f64 = 28.0;
 
+#[derive(Debug, Serialize)]
+struct Report {
+    #[serde(flatten)]
+    matrix: MatrixReport,
+    analysis: AnalysisReport,
+    /// The file.
+    picture: String,
+}
+
 pub fn run(args: &TreeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     if args
         .output
@@ -31,6 +41,8 @@ pub fn run(args: &TreeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
             "{shown}: the tree is drawn as a .svg file"
         )));
     }
+    let inputs = input::files(&args.a, Some(&args.ordering.ordering));
+    files::check_distinct(&inputs, &[("the picture", &args.output)])?;
     files::check(&args.output)?;
     let loaded = input::matrix(&args.a, talk)?;
     let matrix = MatrixReport::new(&loaded);
@@ -39,23 +51,28 @@ pub fn run(args: &TreeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let activity = talk.spinner("analyzing");
     let analysis = Analysis::unbudgeted(loaded.matrix.pattern(), &options)?;
     activity.done();
-    let report = AnalysisReport::new(&analysis);
+    let (symbolic, analysis) = (analysis.symbolic(), AnalysisReport::new(&analysis));
     let title = format!(
         "{}: n = {}, nnz(L) = {}, {}, {} supernodes ({})",
         matrix.source,
         grouped(matrix.n as u64),
-        grouped(report.nnz_l),
-        flops(report.flops),
-        grouped(report.supernodes as u64),
-        report.ordering
+        grouped(analysis.nnz_l),
+        flops(analysis.flops),
+        grouped(analysis.supernodes as u64),
+        analysis.ordering
     );
-    let drawing = draw(analysis.symbolic(), args.fronts as usize, &title);
+    let drawing = draw(symbolic, args.fronts as usize, &title);
     files::write_bytes(&args.output, drawing.as_bytes())?;
+    let report = Report {
+        matrix,
+        analysis,
+        picture: args.output.display().to_string(),
+    };
     if json {
-        return out::json(&matrix);
+        return out::json(&report);
     }
-    let picture = row("picture", &args.output.display().to_string());
-    out::text(&(matrix.row() + &report.rows() + &picture))
+    let picture = row("picture", &report.picture);
+    out::text(&(report.matrix.row() + &report.analysis.rows() + &picture))
 }
 
 /// A supernode that is drawn.
