@@ -257,6 +257,21 @@ fn two_outputs_in_one_file_are_refused_unless_it_is_a_device() {
     }
 }
 
+#[test]
+fn a_solution_in_the_file_of_standard_output_leaves_the_report_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.txt");
+    let status = tamarack(dir.path())
+        .args(["solve", "model:p2d5_3", "-o", "/dev/stdout"])
+        .stdout(File::create(&path).unwrap())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(0));
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.starts_with("%%MatrixMarket"), "{text}");
+    assert!(text.contains("backward error"), "{text}");
+}
+
 // Elsewhere not every name is allowed.
 #[cfg(target_os = "linux")]
 #[test]

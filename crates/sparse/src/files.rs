@@ -29,6 +29,9 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 /// # Errors
 /// Those of `write` and of the operating system; then what was there before still is.
 pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    if let Some(stream) = stream(path) {
+        return write(&mut stream?);
+    }
     if is_special(path) {
         return write(&mut fs::OpenOptions::new().write(true).open(path)?);
     }
@@ -44,6 +47,9 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> 
 /// Those of the operating system: there is no such folder, it cannot be written to, or `path` is
 /// itself a folder.
 pub fn check(path: &Path) -> io::Result<()> {
+    if let Some(stream) = stream(path) {
+        return stream.map(drop);
+    }
     if is_special(path) {
         return Ok(());
     }
@@ -81,6 +87,27 @@ pub fn abandon() {
         let _ = fs::remove_file(path);
     }
     mem::forget(paths);
+}
+
+/// Standard output or error, where a name stands for it: also where the shell leads it to a file, which keeps what else is printed.
+#[cfg(unix)]
+fn stream(path: &Path) -> Option<io::Result<File>> {
+    use std::os::fd::AsFd;
+    let stream = match path.to_str()? {
+        "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => {
+            io::stdout().as_fd().try_clone_to_owned()
+        }
+        "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => {
+            io::stderr().as_fd().try_clone_to_owned()
+        }
+        _ => return None,
+    };
+    Some(stream.map(File::from))
+}
+
+#[cfg(not(unix))]
+fn stream(_: &Path) -> Option<io::Result<File>> {
+    None
 }
 
 fn is_special(path: &Path) -> bool {
