@@ -10,8 +10,8 @@ use std::sync::Arc;
 use tamarack::{Analysis, Device, Error, Method, Options, Ordering, Pattern};
 
 use crate::failure::Failure;
-use crate::files;
 use crate::progress::Talk;
+use crate::{files, input};
 
 /// The analysis of `pattern`: from the folder where it is there, else new, and then kept there.
 /// What is ordered by a file is not kept, and a warning says so: the file may be another the next time.
@@ -35,7 +35,7 @@ pub fn analysis(
         ));
     }
     let Some(folder) = folder.filter(|_| !given) else {
-        return Ok(analyze(pattern, options)?);
+        return analyze(pattern, options).map_err(input::analysis_failed(name));
     };
     let path = file(folder, name, pattern);
     let useless = |why: &dyn std::fmt::Display| {

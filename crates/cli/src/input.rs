@@ -118,6 +118,18 @@ fn said_of(path: &str) -> impl Fn(OrderingError) -> Failure + '_ {
     move |error| Failure::from(Error::from(error)).about(path)
 }
 
+/// Why there is no analysis in the order `name`; what its file has wrong is said of that file.
+pub fn analysis_failed(name: &str) -> impl Fn(Error) -> Failure + '_ {
+    move |error| {
+        let of_file = matches!(error, Error::Ordering(OrderingError::NotSeparated { .. }));
+        let failure = Failure::from(error);
+        match ordering_file(name).filter(|_| of_file) {
+            Some(path) => failure.about(&path.display().to_string()),
+            None => failure,
+        }
+    }
+}
+
 /// Reads the node of each of `n` unknowns.
 fn nodes(path: &Path, n: usize) -> Result<Vec<u32>, Failure> {
     let read = right_sides(path, n)?;

@@ -1,7 +1,7 @@
 //! `tamarack analyze`: order and analyze, by one method or by several for comparison.
 
 use serde::Serialize;
-use tamarack::{Analysis, Error, Options, Ordering, io};
+use tamarack::{Analysis, Error, Options, io};
 
 use crate::args::AnalyzeArgs;
 use crate::commands::report::{AnalysisReport, MatrixReport, row};
@@ -30,14 +30,15 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     }
     let loaded = input::matrix(&args.a, talk)?;
     let matrix = MatrixReport::new(&loaded);
-    let analyze = |ordering: Ordering| {
-        let _activity = talk.spinner(format!("analyzing ({})", ordering.name()));
+    let analyze = |name: &str| {
         let mut options = Options::default();
-        options.ordering = ordering;
-        Analysis::unbudgeted(loaded.matrix.pattern(), &options)
+        options.ordering = input::ordering(name, matrix.n)?;
+        let _activity = talk.spinner(format!("analyzing ({})", options.ordering.name()));
+        let analysis = Analysis::unbudgeted(loaded.matrix.pattern(), &options);
+        analysis.map_err(input::analysis_failed(name))
     };
     if args.compare.is_empty() {
-        let analysis = analyze(input::ordering(&args.ordering.ordering, matrix.n)?)?;
+        let analysis = analyze(&args.ordering.ordering)?;
         if let Some(path) = &args.write_permutation {
             let permutation = analysis.symbolic().permutation();
             io::write_permutation(path, permutation).map_err(Error::from)?;
@@ -60,7 +61,7 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     }
     let mut analyses = Vec::new();
     for name in named(&args.compare) {
-        let analysis = analyze(input::ordering(name, matrix.n)?)?;
+        let analysis = analyze(name)?;
         analyses.push(AnalysisReport::new(&analysis));
     }
     if json {

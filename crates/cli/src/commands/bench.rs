@@ -85,7 +85,8 @@ pub fn run(args: &BenchArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let mut last = None;
     for k in 0..args.repeat {
         let _activity = talk.spinner(format!("run {} of {}", k + 1, args.repeat));
-        let analysis = Analysis::new(a.pattern(), &options)?;
+        let analysis = Analysis::new(a.pattern(), &options)
+            .map_err(input::analysis_failed(&args.ordering.ordering))?;
         let s = analysis.seconds();
         let phases = [s.order_secs, s.symbolic_secs, s.plan_secs];
         let numeric = once(&analysis, a, args.rhs as usize)

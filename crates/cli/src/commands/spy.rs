@@ -46,9 +46,11 @@ pub fn run(args: &SpyArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let mut grid = Grid::new(pattern.n(), most);
     if args.permuted || args.factor {
         let mut options = Options::default();
-        options.ordering = input::ordering(&args.ordering.ordering, pattern.n())?;
+        let name = &args.ordering.ordering;
+        options.ordering = input::ordering(name, pattern.n())?;
         let activity = talk.spinner("analyzing");
-        let analysis = Analysis::unbudgeted(pattern, &options)?;
+        let analysis = Analysis::unbudgeted(pattern, &options);
+        let analysis = analysis.map_err(input::analysis_failed(name))?;
         activity.done();
         if args.factor {
             grid.add_factor(analysis.symbolic());

@@ -47,9 +47,11 @@ pub fn run(args: &TreeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let loaded = input::matrix(&args.a, talk)?;
     let matrix = MatrixReport::new(&loaded);
     let mut options = Options::default();
-    options.ordering = input::ordering(&args.ordering.ordering, matrix.n)?;
+    let name = &args.ordering.ordering;
+    options.ordering = input::ordering(name, matrix.n)?;
     let activity = talk.spinner("analyzing");
-    let analysis = Analysis::unbudgeted(loaded.matrix.pattern(), &options)?;
+    let analysis = Analysis::unbudgeted(loaded.matrix.pattern(), &options);
+    let analysis = analysis.map_err(input::analysis_failed(name))?;
     activity.done();
     let (symbolic, analysis) = (analysis.symbolic(), AnalysisReport::new(&analysis));
     let title = format!(
