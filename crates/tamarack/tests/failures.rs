@@ -66,14 +66,13 @@ fn a_factor_in_double_precision_beside_one_in_single_keeps_to_the_memory_there_i
         let mut factor = factorized(&a, &options);
         let mut x = b.clone();
         let report = factor.solve_refined(&a, &mut x);
-        report.map_err(|error| (error, x))
+        report.map_err(|error| (error.kind(), error.to_string(), x))
     };
     let enough = solved(double + held).unwrap();
     assert_eq!(enough.outcome, Outcome::Double);
     // Enough for either of them.
-    let (error, x) = solved(double + held / 2).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Resources);
-    let text = error.to_string();
+    let (kind, text, x) = solved(double + held / 2).unwrap_err();
+    assert_eq!(kind, ErrorKind::Resources);
     assert!(text.contains("single precision does not suffice"), "{text}");
     assert_eq!(x, b);
 }

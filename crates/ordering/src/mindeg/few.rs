@@ -75,8 +75,9 @@ impl QuotientGraph {
         }
         self.work += u64::from(node.len);
         let (start, len) = (node.start as usize, node.len as usize);
-        let mut to = start + node.elements as usize;
-        for from in to..start + len {
+        let first = start + node.elements as usize;
+        let mut to = first;
+        for from in first..start + len {
             let j = self.store[from];
             self.store[to] = j;
             to += usize::from(self.nodes[j as usize].weight > 0);
