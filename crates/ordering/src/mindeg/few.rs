@@ -66,11 +66,19 @@ impl QuotientGraph {
 
     /// Takes the variables that are gone out of a list of variable `i` that is mostly made of them: pivots whose only neighbor it was
     /// stay there until it is rewritten, and pivots with two would each read them all beside a hub.
+    #[inline(always)]
     fn drop_gone(&mut self, i: u32) {
+        if self.nodes[i as usize].len > LONG {
+            self.drop_gone_of_many(i);
+        }
+    }
+
+    #[inline(never)]
+    fn drop_gone_of_many(&mut self, i: u32) {
         let node = self.nodes[i as usize];
         // As many live at most, but for elements.
         let alive = node.elements.saturating_add(node.degree);
-        if node.len <= LONG || node.len <= alive.saturating_mul(MOSTLY_GONE) {
+        if node.len <= alive.saturating_mul(MOSTLY_GONE) {
             return;
         }
         self.work += u64::from(node.len);
