@@ -67,12 +67,13 @@ pub fn forward_error_bound(
         InverseOf::Matrix => 0.0,
         InverseOf::Near => distance(a, inverse)?,
     };
-    let certain = distance < 1.0; // not where it is NaN
-    Ok(match error == 0.0 {
-        _ if !certain => f64::INFINITY,
-        true => 0.0,
-        false => error / (1.0 - distance) / norm(x),
-    })
+    if !(distance < 1.0) {
+        return Ok(f64::INFINITY); // also where it is NaN
+    }
+    if error == 0.0 {
+        return Ok(0.0);
+    }
+    Ok(error / (1.0 - distance) / norm(x))
 }
 
 /// `W M`, W the diagonal matrix of weights: as M is symmetric, `‖W M‖₁ = ‖M W‖∞ = ‖|M| w‖∞`.

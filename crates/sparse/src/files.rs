@@ -23,7 +23,8 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 }
 
 /// Lets `write` fill a file that then stands at `path`, with the mode of the file that was there.
-/// What is not a regular file, such as `/dev/stdout`, is written to, not replaced; through a
+/// What is not a regular file, such as a pipe, is written to, not replaced, and so are standard output and error by their
+/// names, such as `/dev/stdout`, where the shell leads them to a file, too; through a
 /// symbolic link, the file it points to is replaced, or made.
 ///
 /// # Errors
@@ -227,6 +228,7 @@ mod tests {
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o640);
     }
+
     #[cfg(unix)]
     #[test]
     fn a_link_to_no_file_yet_stays_and_a_loop_is_an_error() {

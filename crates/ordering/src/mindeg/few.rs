@@ -73,10 +73,11 @@ impl QuotientGraph {
         }
     }
 
+    /// [`drop_gone`](Self::drop_gone) for a list that is long.
     #[inline(never)]
     fn drop_gone_of_many(&mut self, i: u32) {
         let node = self.nodes[i as usize];
-        // As many live at most, but for elements.
+        // Its elements, and at most as many variables as it has neighbors.
         let alive = node.elements.saturating_add(node.degree);
         if node.len <= alive.saturating_mul(MOSTLY_GONE) {
             return;

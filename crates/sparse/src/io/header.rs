@@ -33,7 +33,8 @@ fn is_meant_as_banner(comment: &[u8]) -> bool {
     let described = |pair: &[&[u8]]| {
         pair == [b"matrix", &b"array"[..]] || pair == [b"matrix", &b"coordinate"[..]]
     };
-    named || words.windows(2).any(described)
+    let begin = &words[..words.len().min(3)]; // later it is a sentence
+    named || begin.windows(2).any(described)
 }
 
 /// What the header line says.

@@ -159,7 +159,7 @@ fn marks_and_blank_lines_do_not_make_a_table_of_a_matrix_market_file() {
         let text = format!("{banner}\n2 1\n5\n6\n");
         assert_eq!(vectors(&text), Err(hidden.to_owned()), "{banner}");
     }
-    let table = "% a matrix of loads\n# market day, an array\n5\n6\n";
+    let table = "% a matrix of loads\n% all of the matrix array\n# market day, an array\n5\n6\n";
     assert_eq!(vectors(table), columns(2, 1, &[5.0, 6.0]));
     let utf16: Vec<u8> = "\u{feff}4\n5\n"
         .encode_utf16()
