@@ -105,18 +105,23 @@ impl BlockColumns {
 /// Columns of a strip: those that substitution takes together.
 pub const STRIP: usize = 8;
 
-/// Order up to which a final panel is kept in strips: one that is in the second-level cache as a whole when it becomes final,
-/// so that writing it anew costs no traffic. The panels of larger fronts are read at the machine's rate as they are.
-const STRIPS_ORDER: usize = 256;
+/// Numbers, of whole rows, up to which a final panel is kept in strips: one that is in the second-level cache when it becomes final, so
+/// that writing it anew costs no traffic.
+const STRIPS_NUMBERS: usize = 1 << 16;
 
 /// Bytes of a column of a tile: a line of the caches, a vector of the largest instruction set.
 pub(crate) const TILE_BYTES: usize = 64;
+
+/// Numbers of a line of the caches, the rows of a tile.
+pub(crate) const fn line<T>() -> usize {
+    TILE_BYTES / size_of::<T>()
+}
 
 /// A final panel in the order in which substitution reads it: the lower trapezoid of `rows × cols`, nothing else,
 /// in strips of 8 columns (the last may be narrower).
 ///
 /// A strip is the triangle of its diagonal block, by columns, then the rows below that in tiles of [`tile`](Self::tile) rows
-/// (the last may be shorter), each column-major. A panel of one strip has one tile: it is read at once.
+/// (the last may be shorter), each column-major.
 ///
 /// With D the diagonal of L, a strip holds the columns of `L D⁻¹`, as in LDLᵀ, and in place of their unit diagonal `D⁻¹`:
 /// substitution goes from pivot to pivot without a division. [`PanelLayout::entry`] has the entries of L.
@@ -157,18 +162,17 @@ impl Strips {
     /// Layout of the final panel of a front, of numbers of so many bytes.
     #[inline]
     pub fn panel(npiv: usize, nupd: usize, value_bytes: usize) -> Self {
-        let one = if npiv <= STRIP { nupd.max(1) } else { 0 };
         Self {
             rows: npiv + nupd,
             cols: npiv,
-            tile: one.max(TILE_BYTES / value_bytes),
+            tile: TILE_BYTES / value_bytes,
         }
     }
 
     /// Whether that is the layout of the final panel of a front.
     #[inline]
     pub fn are_for(npiv: usize, nupd: usize) -> bool {
-        npiv <= STRIP || npiv + nupd <= STRIPS_ORDER
+        npiv <= STRIP || npiv * (npiv + nupd) <= STRIPS_NUMBERS
     }
 
     /// Number of strips.

@@ -39,7 +39,7 @@ pub use real::{InstructionSet, Isa, Real};
 pub use steps::{Steps, packed_len};
 pub use strips::{StripsRef, write_strips};
 pub use substitution::{MAX_RHS, PanelRef, rhs_stride};
-pub use thin::{RowsAt, THIN, ThinFront, backward_thin, forward_thin};
+pub use thin::{THIN, ThinFront, backward_thin, forward_thin};
 pub use tile::UpdateMode;
 pub use tiny::{eliminate_tiny, is_tiny};
 pub use workspace::{Workspace, workspace_bytes};

@@ -12,7 +12,7 @@
 
 use crate::blas::PivotFailure;
 use crate::front::FrontMut;
-use crate::layout::packed;
+use crate::layout::{line, packed};
 use crate::real::with_isa;
 use crate::simd::{Op, Simd};
 use crate::{Isa, Real, UpdateMode};
@@ -141,6 +141,30 @@ unsafe fn store<S: Simd, const W: usize>(
     }
 }
 
+/// Writes column `k` of the `rows` rows below in tiles of `N` columns.
+///
+/// # Safety
+/// There is room for the tiles.
+#[inline(always)]
+unsafe fn store_in_tiles<S: Simd, const N: usize, const W: usize>(
+    tiles: *mut S::T,
+    k: usize,
+    rows: usize,
+    vectors: &[S::V; W],
+) {
+    let tile = line::<S::T>();
+    // SAFETY: the caller's contract.
+    unsafe {
+        for v in 0..W {
+            let first = v * S::LANES;
+            let top = first / tile * tile;
+            let height = tile.min(rows.saturating_sub(top));
+            let to = tiles.wrapping_add(top * N + k * height + (first - top));
+            S::store_mask(to, there::<S>(rows, v), vectors[v]);
+        }
+    }
+}
+
 /// Eliminates `N` pivots above at most `V` vectors of rows.
 ///
 /// # Safety
@@ -214,7 +238,7 @@ unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
             }
             let column = to.add(packed(N)(k, k) - k);
             store::<S, 2>(column, N, 0, &unit);
-            store::<S, V>(to.add(N * (N + 1) / 2 + k * nupd), nupd, 0, &rows);
+            store_in_tiles::<S, N, V>(to.add(N * (N + 1) / 2), k, nupd, &rows);
             *column.add(k) = inverses[k];
         }
         for u in 0..V {

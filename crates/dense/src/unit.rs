@@ -8,15 +8,28 @@
 use crate::layout::packed;
 use crate::simd::Simd;
 
-/// `v ← L⁻¹·v` for a unit lower triangle of order `n <= N`, kept by columns; what stands on its diagonal is not read.
+/// `N` numbers, read one by one.
+///
+/// Mostly they were written one by one just before. A vector of them would not be had from these writes: it would wait until they are in the
+/// cache, which is after every line of L that was asked for before them has come, and nothing is read ahead meanwhile.
+///
+/// # Safety
+/// They are valid.
+#[inline(always)]
+pub(crate) unsafe fn one_by_one<T: Copy, const N: usize>(x: *const T) -> [T; N] {
+    // SAFETY: the caller's promise.
+    std::array::from_fn(|j| unsafe { x.add(j).read_volatile() })
+}
+
+/// `v ← L⁻¹·v` for a unit lower triangle kept by columns; what stands on its diagonal is not read.
 ///
 /// # Safety
 /// L is valid for that order; inlined into code compiled for the instruction set.
 #[inline(always)]
-pub(crate) unsafe fn solve<S: Simd, const N: usize>(n: usize, l: *const S::T, v: &mut [S::T; N]) {
-    let place = packed(n);
-    for j in 0..n {
-        for i in 0..n {
+pub(crate) unsafe fn solve<S: Simd, const N: usize>(l: *const S::T, v: &mut [S::T; N]) {
+    let place = packed(N);
+    for j in 0..N {
+        for i in 0..N {
             if i > j {
                 // SAFETY: the caller's contract.
                 v[i] = unsafe { S::fnma_one(*l.add(place(i, j)), v[j], v[i]) };
@@ -30,15 +43,11 @@ pub(crate) unsafe fn solve<S: Simd, const N: usize>(n: usize, l: *const S::T, v:
 /// # Safety
 /// As [`solve`].
 #[inline(always)]
-pub(crate) unsafe fn solve_transposed<S: Simd, const N: usize>(
-    n: usize,
-    l: *const S::T,
-    v: &mut [S::T; N],
-) {
-    let place = packed(n);
-    for step in 0..n {
-        let j = n - 1 - step;
-        for i in 0..n {
+pub(crate) unsafe fn solve_transposed<S: Simd, const N: usize>(l: *const S::T, v: &mut [S::T; N]) {
+    let place = packed(N);
+    for step in 0..N {
+        let j = N - 1 - step;
+        for i in 0..N {
             if i < j {
                 // SAFETY: the caller's contract.
                 v[i] = unsafe { S::fnma_one(*l.add(place(j, i)), v[j], v[i]) };

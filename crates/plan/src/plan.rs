@@ -223,12 +223,6 @@ impl FactorPlan {
         self.laid.places.panel[s]
     }
 
-    /// Where that is kept, for whoever asks for it ahead; there may be no supernode `s`.
-    #[inline]
-    pub fn panel_start_place(&self, s: usize) -> *const u64 {
-        self.laid.places.panel.as_ptr().wrapping_add(s)
-    }
-
     /// Whether no update matrix ever stands where the panel of supernode `s` does, which is worked on there: in a
     /// new arena it finds zeros.
     pub fn panel_is_fresh(&self, s: usize) -> bool {

@@ -28,7 +28,7 @@ pub(crate) struct Tree {
     pub first: u32,
     /// Its root.
     pub root: u32,
-    /// Where its sums for rows outside begin, in rows of the accumulator.
+    /// Where its sums for rows outside begin, a row of the workspace.
     pub outer: usize,
     /// The front of the top that gets them, or [`NONE`].
     pub above: u32,
@@ -38,7 +38,7 @@ pub(crate) struct Tree {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Top {
     pub s: u32,
-    /// Where its own rows stand together, pivots first, in rows of the accumulator.
+    /// Where its own rows stand together, pivots first: a row of the workspace.
     pub rows: usize,
     /// The front of the top that gets those below the pivots, or [`NONE`].
     pub above: u32,
@@ -61,35 +61,39 @@ pub struct Substitution {
     below: Vec<u32>,
     /// Fronts of the top without children.
     without_children: Vec<u32>,
-    /// Offsets into `outer_rows`, by supernode; length supernodes + 1.
-    outer_ptr: Vec<u64>,
-    /// For the rows of a supernode that lie outside its subtree: their positions among the rows of
-    /// the subtree's root.
-    outer_rows: Vec<u32>,
-    /// Rows of all accumulators together.
-    pub(crate) accumulator_rows: usize,
+    /// For the rows below every supernode of a subtree, as [`all_rows`](SymbolicFactor::all_rows) has them: the row of the workspace
+    /// that gets what is theirs. Empty if that is their own everywhere.
+    targets: Vec<u32>,
+    /// Rows of the workspace: n of the right-hand sides and, behind them, the accumulators.
+    pub(crate) workspace_rows: usize,
     pub(crate) largest_front: usize,
     pub(crate) n: usize,
 }
 
 impl Substitution {
-    /// Plans the solves; time linear in the supernodes and the rows outside their subtrees.
+    /// Plans the solves; time linear in the supernodes and their rows.
     pub fn new(symbolic: &Arc<SymbolicFactor>) -> Self {
-        let (roots, first, top) = cut(symbolic);
+        Self::within(symbolic, u32::MAX as usize)
+    }
+
+    /// The same with so many rows of the workspace at most, if there is a cut at all that needs no more: rows are `u32`.
+    fn within(symbolic: &Arc<SymbolicFactor>, most_rows: usize) -> Self {
+        let of = |limit| {
+            let (roots, first, top) = cut(symbolic, limit);
+            Above::new(symbolic, &roots, &first, &top)
+        };
         let count = symbolic.supernodes();
-        let mut root_of = vec![u32::MAX; count];
-        for &root in &roots {
-            root_of[first[root as usize] as usize..=root as usize].fill(root);
-        }
+        let total: u64 = (0..count).map(|s| symbolic.panel_entries(s)).sum();
+        let cut = Some(of((total / SHARE).max(SMALL))).filter(|cut| cut.rows <= most_rows);
         let Above {
             trees,
             top,
             below,
-            accumulator_rows,
-        } = Above::new(symbolic, &roots, &first, &top);
-        let (outer_ptr, outer_rows) = match top.is_empty() {
-            true => (vec![0; count + 1], Vec::new()), // the roots of the forest have no rows outside
-            false => outer_rows(symbolic, &root_of),
+            rows: workspace_rows,
+        } = cut.unwrap_or_else(|| of(u64::MAX));
+        let targets = match top.is_empty() {
+            true => Vec::new(), // the roots of the forest have no rows outside
+            false => targets(symbolic, &trees),
         };
         let orders = symbolic.front_sizes().map(|(npiv, nupd)| npiv + nupd);
         let largest_front = orders.max().unwrap_or(0);
@@ -104,9 +108,8 @@ impl Substitution {
                 .collect(),
             top,
             below,
-            outer_ptr,
-            outer_rows,
-            accumulator_rows,
+            targets,
+            workspace_rows,
             largest_front,
             n,
         }
@@ -117,16 +120,14 @@ impl Substitution {
         Arc::ptr_eq(&self.symbolic, symbolic)
     }
 
-    /// Positions of the last rows of `s`, those outside its subtree, among its root's rows.
+    /// The rows of the workspace that the rows below all supernodes of subtrees are summed up in, as
+    /// [`all_rows`](SymbolicFactor::all_rows) has them: their own, or those of the subtree's accumulator.
     #[inline]
-    pub(crate) fn outer(&self, s: usize) -> &[u32] {
-        &self.outer_rows[self.outer_ptr[s] as usize..self.outer_ptr[s + 1] as usize]
-    }
-
-    /// Where it is kept which these are, for whoever asks for that ahead; there may be no supernode `s`.
-    #[inline]
-    pub(crate) fn outer_place(&self, s: usize) -> *const u64 {
-        self.outer_ptr.as_ptr().wrapping_add(s)
+    pub(crate) fn targets(&self) -> &[u32] {
+        match self.targets.is_empty() {
+            true => self.symbolic.all_rows(),
+            false => &self.targets,
+        }
     }
 
     /// Children of a front of the top.
@@ -140,7 +141,7 @@ impl Substitution {
     }
 
     /// The root of a subtree or a front of the top, as [`below`](Self::below) numbers them, and where its rows for those above stand in
-    /// the accumulator.
+    /// the workspace.
     pub(crate) fn sums_of(&self, node: u32) -> (usize, usize) {
         if let Some(tree) = self.trees.get(node as usize) {
             return (tree.root as usize, tree.outer);
@@ -158,18 +159,19 @@ impl Substitution {
         nodes.map(|(node, _)| node)
     }
 
-    /// Rows of the accumulator that belong to a subtree.
+    /// Rows of the workspace that are a subtree's accumulator.
     pub(crate) fn outer_range(&self, symbolic: &SymbolicFactor, tree: &Tree) -> Range<usize> {
         tree.outer..tree.outer + symbolic.nupd(tree.root as usize)
     }
 }
 
-/// The subtrees and the fronts above them, with their places in the accumulator.
+/// The subtrees and the fronts above them, with their places in the workspace.
 struct Above {
     trees: Vec<Tree>,
     top: Vec<Top>,
     below: Vec<u32>,
-    accumulator_rows: usize,
+    /// Rows of the workspace.
+    rows: usize,
 }
 
 impl Above {
@@ -178,7 +180,7 @@ impl Above {
         let parent = |s: u32| symbolic.parent(s as usize);
         let place = |s: usize| top.binary_search(&(s as u32)).ok();
         let above = |s: u32| parent(s).and_then(place).map_or(NONE, |k| k as u32);
-        let mut rows = 0;
+        let mut rows = symbolic.n().next_multiple_of(ALIGNED);
         let mut take = |count: usize| {
             let from = rows;
             rows += count.next_multiple_of(ALIGNED);
@@ -221,72 +223,62 @@ impl Above {
             trees,
             top: fronts,
             below,
-            accumulator_rows: rows,
+            rows,
         }
     }
 }
 
-/// Where the rows of each supernode that are outside its subtree stand among those of the subtree's root: offsets and positions. A
-/// sum front has no part in L, and none here.
-fn outer_rows(symbolic: &SymbolicFactor, root_of: &[u32]) -> (Vec<u64>, Vec<u32>) {
-    let in_trees = || root_of.iter().enumerate();
-    let in_trees = || in_trees().filter(|&(s, &root)| root != u32::MAX && symbolic.npiv(s) > 0);
-    // Those of a subtree's root and its children are known without a search.
-    let mut outer_ptr = vec![0; root_of.len() + 1];
-    for (s, &root) in in_trees() {
-        let end = symbolic.columns(root as usize).end;
-        let rows = symbolic.rows(s);
-        let inside = match s as u32 == root {
-            true => 0,
-            // Below a sum front all of them are.
-            false if rows.first().is_none_or(|&row| row as usize >= end) => 0,
-            false => rows.partition_point(|&row| (row as usize) < end),
-        };
-        outer_ptr[s] = (rows.len() - inside) as u64;
-    }
-    let mut sum = 0;
-    for ptr in &mut outer_ptr {
-        sum += std::mem::replace(ptr, sum);
-    }
-    let mut outer_rows = Vec::with_capacity(sum as usize);
+/// The rows of the workspace that get what fronts of subtrees have for the rows below them: those outside of the subtree are the
+/// accumulator's. Those of fronts above, and of sum fronts, which have no part in L, are of no use.
+fn targets(symbolic: &SymbolicFactor, trees: &[Tree]) -> Vec<u32> {
+    let mut targets = symbolic.all_rows().to_vec();
     // Where each row stands among those of the root that was looked at last.
     let mut place = vec![0; symbolic.n()];
-    let mut placed = u32::MAX;
-    for (s, &root) in in_trees() {
-        let count = (outer_ptr[s + 1] - outer_ptr[s]) as usize;
-        let inside = symbolic.nupd(s) - count;
-        let above = symbolic.parent(s).filter(|&above| above == root as usize);
-        if s as u32 == root {
-            outer_rows.extend(0..count as u32);
-        } else if let Some(above) = above {
-            let pivots = symbolic.npiv(above) as u32;
-            let relative = &symbolic.relative(s)[inside..];
-            outer_rows.extend(relative.iter().map(|&at| at - pivots));
-        } else {
-            if placed != root {
-                placed = root;
-                for (&row, position) in symbolic.rows(root as usize).iter().zip(0..) {
-                    place[row as usize] = position;
+    for tree in trees {
+        let (root, outer) = (tree.root as usize, tree.outer as u32);
+        let end = symbolic.columns(root).end;
+        let mut placed = false;
+        for s in (tree.first as usize..=root).filter(|&s| symbolic.npiv(s) > 0) {
+            let (rows, range) = (symbolic.rows(s), symbolic.row_range(s));
+            // Those of the root and its children are known without a search.
+            let inside = match s == root {
+                true => 0,
+                // Below a sum front all of them are outside.
+                false if rows.first().is_none_or(|&row| row as usize >= end) => 0,
+                false => rows.partition_point(|&row| (row as usize) < end),
+            };
+            let outside = &mut targets[range.start + inside..range.end];
+            if s == root {
+                let positions = outside.iter_mut().zip(0..);
+                positions.for_each(|(to, position)| *to = outer + position);
+            } else if symbolic.parent(s) == Some(root) {
+                let (pivots, relative) = (symbolic.npiv(root) as u32, symbolic.relative(s));
+                let positions = outside.iter_mut().zip(&relative[inside..]);
+                positions.for_each(|(to, &at)| *to = outer + (at - pivots));
+            } else {
+                if !std::mem::replace(&mut placed, true) {
+                    for (&row, position) in symbolic.rows(root).iter().zip(0..) {
+                        place[row as usize] = position;
+                    }
+                }
+                for to in outside {
+                    *to = outer + place[*to as usize];
                 }
             }
-            let rows = &symbolic.rows(s)[inside..];
-            outer_rows.extend(rows.iter().map(|&row| place[row as usize]));
         }
     }
-    (outer_ptr, outer_rows)
+    targets
 }
 
-/// Roots of the subtrees in elimination order, first supernodes of all subtrees, and the top.
-fn cut(symbolic: &SymbolicFactor) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+/// Roots of the subtrees of at most `limit` entries, in elimination order, first supernodes of all subtrees, and the top.
+fn cut(symbolic: &SymbolicFactor, limit: u64) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     let count = symbolic.supernodes();
     let mut entries: Vec<u64> = (0..count).map(|s| symbolic.panel_entries(s)).collect();
-    let total: u64 = entries.iter().sum();
     for s in 0..count {
         if let Some(parent) = symbolic.parent(s) {
             entries[parent] += entries[s];
         }
     }
-    let limit = (total / SHARE).max(SMALL);
     let roots = (0..count).filter(|&s| symbolic.parent(s).is_none());
     let mut heap: BinaryHeap<(u64, u32)> = roots.map(|s| (entries[s], s as u32)).collect();
     let mut top = Vec::new();
@@ -307,4 +299,54 @@ fn cut(symbolic: &SymbolicFactor) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     roots.sort_unstable();
     top.sort_unstable();
     (roots, symbolic.subtree_first(), top)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tamarack_ordering::{Method, Workspace, order};
+    use tamarack_sparse::models::Model;
+    use tamarack_symbolic::SymbolicOptions;
+
+    fn structure(model: &str) -> Arc<SymbolicFactor> {
+        let model: Model = model.parse().unwrap();
+        let a = model.generate::<f64>().unwrap();
+        let order = order(a.pattern(), &Method::default(), &mut Workspace::new()).unwrap();
+        SymbolicFactor::analyze(a.pattern(), &order, &SymbolicOptions::default())
+            .unwrap()
+            .into()
+    }
+
+    #[test]
+    fn fronts_of_a_subtree_add_to_its_rows_or_to_its_accumulator() {
+        let symbolic = structure("p2d5_120");
+        let plan = Substitution::new(&symbolic);
+        assert!(plan.trees.len() > 1);
+        for tree in &plan.trees {
+            let root = tree.root as usize;
+            let end = symbolic.columns(root).end;
+            for s in (tree.first as usize..=root).filter(|&s| symbolic.npiv(s) > 0) {
+                let targets = &plan.targets()[symbolic.row_range(s)];
+                for (&row, &target) in symbolic.rows(s).iter().zip(targets) {
+                    if (row as usize) < end {
+                        assert_eq!(target, row);
+                    } else {
+                        let place = symbolic.rows(root).binary_search(&row).unwrap();
+                        assert_eq!(target as usize, tree.outer + place);
+                        assert!((target as usize) < plan.workspace_rows);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn where_rows_would_be_too_many_to_be_numbered_trees_are_walked_whole() {
+        let symbolic = structure("p2d5_120");
+        let plan = Substitution::within(&symbolic, symbolic.n());
+        assert!(plan.top.is_empty());
+        let roots = (0..symbolic.supernodes()).filter(|&s| symbolic.parent(s).is_none());
+        assert_eq!(plan.trees.len(), roots.count());
+        assert_eq!(plan.targets(), symbolic.all_rows());
+    }
 }

@@ -15,6 +15,25 @@ macro_rules! with_stride {
     };
 }
 
+/// The first `count` rows of `to` = those of `from`.
+///
+/// Rows of one number go one by one, as they were written just before: see `one_by_one` of the kernels.
+///
+/// # Safety
+/// Both are valid for those rows of `stride` numbers and do not overlap; nobody else uses those of `to`.
+pub(crate) unsafe fn copy<T: Value>(to: *mut T, from: *const T, count: usize, stride: usize) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if stride == 1 {
+            for i in 0..count {
+                *to.add(i) = from.add(i).read_volatile();
+            }
+        } else {
+            to.copy_from_nonoverlapping(from, count * stride);
+        }
+    }
+}
+
 /// Row `rows[i]` of `x` += row i of `from`, for all i.
 ///
 /// # Safety

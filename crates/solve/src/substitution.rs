@@ -10,7 +10,7 @@
 
 mod permute;
 
-use tamarack_dense::{Isa, backward_thin, forward_thin, prefetch, rhs_stride};
+use tamarack_dense::{Isa, backward_thin, forward_thin, rhs_stride};
 use tamarack_numeric::{
     Activity, Aid, FrontId, NumericFactor, PanelView, Phase, Span, Team, Value,
 };
@@ -67,10 +67,8 @@ pub(crate) struct Sweep<'a, T> {
     pub symbolic: &'a SymbolicFactor,
     pub plan: &'a Substitution,
     members: &'a Members<T>,
-    /// Right-hand sides in elimination order: row i at `x + i·stride`.
+    /// Right-hand sides in elimination order, row i at `x + i·stride`, and the accumulators behind them.
     pub x: *mut T,
-    /// Accumulators, rows likewise.
-    outer: *mut T,
     nrhs: usize,
     /// Distance of rows.
     pub stride: usize,
@@ -97,7 +95,6 @@ impl<'a, T: Value> Sweep<'a, T> {
             symbolic: factor.symbolic(),
             plan,
             x: workspace.x.as_mut_ptr(),
-            outer: workspace.outer.as_mut_ptr(),
             members: &workspace.members,
             nrhs,
             stride: rhs_stride::<T>(nrhs, workspace.isa),
@@ -175,38 +172,18 @@ impl<'a, T: Value> Sweep<'a, T> {
         self.factor.panels().as_ptr().wrapping_add(from)
     }
 
-    /// Asks for what the walk will look up of supernode `s`; there may be none.
-    #[inline(always)]
-    pub fn ask_for_front(&self, s: usize) {
-        self.symbolic.places(s).into_iter().for_each(prefetch);
-        prefetch(self.factor.plan().panel_start_place(s));
-        prefetch(self.plan.outer_place(s));
-    }
-
     /// Row `i` of the right-hand sides.
     #[inline(always)]
     pub fn row(&self, i: usize) -> *mut T {
         self.x.wrapping_add(i * self.stride)
     }
 
-    /// Row `i` of a subtree's accumulator.
-    #[inline(always)]
-    pub fn outer_row(&self, tree: &Tree, i: usize) -> *mut T {
-        self.accumulated(tree.outer + i)
-    }
-
-    /// A row of the accumulators.
-    #[inline(always)]
-    fn accumulated(&self, row: usize) -> *mut T {
-        self.outer.wrapping_add(row * self.stride)
-    }
-
     /// # Safety
     /// Nobody else works on this subtree.
     unsafe fn forward_tree(&self, tree: &Tree, member: usize) {
         let rows = self.plan.outer_range(self.symbolic, tree).len();
-        // SAFETY: these rows of the accumulator belong to this subtree.
-        unsafe { std::ptr::write_bytes(self.outer_row(tree, 0), 0, rows * self.stride) };
+        // SAFETY: these rows are this subtree's accumulator.
+        unsafe { std::ptr::write_bytes(self.row(tree.outer), 0, rows * self.stride) };
         if self.stride == 1 {
             // SAFETY: the caller's promise; the plan's rows are inside the workspace.
             return unsafe { forward_thin(self.isa, Upward::new(self, tree, member)) };
@@ -215,7 +192,7 @@ impl<'a, T: Value> Sweep<'a, T> {
             // A sum front has no part in L.
             if self.symbolic.npiv(s) > 0 {
                 // SAFETY: the caller's promise.
-                unsafe { self.forward_front(s, tree, member) };
+                unsafe { self.forward_front(s, member) };
             }
         }
     }
@@ -240,10 +217,9 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// # Safety
     /// Nobody else works on this subtree.
     #[inline(never)]
-    pub unsafe fn forward_front(&self, s: usize, tree: &Tree, member: usize) {
+    pub unsafe fn forward_front(&self, s: usize, member: usize) {
         let panel = self.panel(s);
-        let (outer, rows) = (self.plan.outer(s), self.symbolic.rows(s));
-        let (inside, _) = rows.split_at(rows.len() - outer.len());
+        let targets = &self.plan.targets()[self.symbolic.row_range(s)];
         let x = self.row(self.symbolic.columns(s).start);
         // SAFETY: the space is this member's and holds the largest front; the plan's rows are
         // inside the workspace.
@@ -254,11 +230,9 @@ impl<'a, T: Value> Sweep<'a, T> {
                 PanelView::Strips(panel) => panel.forward(w, self.stride),
                 PanelView::Blocks(panel) => panel.forward(w, self.stride),
             }
-            x.copy_from_nonoverlapping(w, npiv * self.stride);
+            rows::copy(x, w, npiv, self.stride);
             let sums = w.add(npiv * self.stride);
-            rows::scatter_add(self.x, inside, sums, self.stride);
-            let sums = sums.add(inside.len() * self.stride);
-            rows::scatter_add(self.outer_row(tree, 0), outer, sums, self.stride);
+            rows::scatter_add(self.x, targets, sums, self.stride);
         }
     }
 
@@ -271,7 +245,7 @@ impl<'a, T: Value> Sweep<'a, T> {
         let first = self.row(self.symbolic.columns(s).start);
         // SAFETY: the caller's promise.
         unsafe {
-            w.copy_from_nonoverlapping(first, npiv * self.stride);
+            rows::copy(w, first, npiv, self.stride);
             std::ptr::write_bytes(w.add(npiv * self.stride), 0, nupd * self.stride);
         }
         npiv
@@ -283,13 +257,13 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// Its children are done, and nobody else works on it.
     unsafe fn forward_top(&self, front: &Top, aid: Aid<'_>) {
         let s = front.s as usize;
-        let w = Shared(self.accumulated(front.rows));
-        // SAFETY: these rows of the accumulator are this front's, and its children's are final; positions are inside the front.
+        let w = Shared(self.row(front.rows));
+        // SAFETY: these rows of the workspace are this front's, and its children's are final; positions are inside the front.
         let npiv = unsafe {
             let npiv = self.begin_forward(s, w.at(0));
             for &node in self.plan.below(front) {
                 let (child, from) = self.plan.sums_of(node);
-                let (rows, from) = (self.symbolic.relative(child), self.accumulated(from));
+                let (rows, from) = (self.symbolic.relative(child), self.row(from));
                 rows::scatter_add(w.at(0), rows, from, self.stride);
             }
             npiv
@@ -315,7 +289,7 @@ impl<'a, T: Value> Sweep<'a, T> {
         let first = self.row(self.symbolic.columns(s).start);
         // SAFETY: the caller's promise; rows are inside x.
         unsafe {
-            w.copy_from_nonoverlapping(first, npiv * self.stride);
+            rows::copy(w, first, npiv, self.stride);
             let above = w.add(npiv * self.stride);
             rows::gather(above, self.x, self.symbolic.rows(s), self.stride);
         }
@@ -338,7 +312,7 @@ impl<'a, T: Value> Sweep<'a, T> {
                 PanelView::Strips(panel) => panel.backward(w, self.stride),
                 PanelView::Blocks(panel) => panel.backward(w, self.stride),
             }
-            x.copy_from_nonoverlapping(w, npiv * self.stride);
+            rows::copy(x, w, npiv, self.stride);
         }
     }
 
@@ -348,11 +322,11 @@ impl<'a, T: Value> Sweep<'a, T> {
     /// The fronts above it are done, and nobody else works on it.
     unsafe fn backward_top(&self, front: &Top, aid: Aid<'_>) {
         let s = front.s as usize;
-        let (npiv, w) = (self.symbolic.npiv(s), Shared(self.accumulated(front.rows)));
+        let (npiv, w) = (self.symbolic.npiv(s), Shared(self.row(front.rows)));
         if npiv == 0 {
             return;
         }
-        // SAFETY: these rows of the accumulator are this front's, and rows of x above are final.
+        // SAFETY: these rows of the workspace are this front's, and rows of x above are final.
         unsafe {
             let above = w.at(npiv * self.stride);
             rows::gather(above, self.x, self.symbolic.rows(s), self.stride);

@@ -16,10 +16,9 @@ pub struct SolveWorkspace<T> {
     /// Numbers of a row of all matrices here, enough for `chunk`.
     stride: usize,
     pub(crate) isa: Isa,
-    /// Right-hand sides in elimination order, `n` rows.
+    /// Right-hand sides in elimination order, and behind them the sums of the subtrees for rows outside and the fronts above them:
+    /// `workspace_rows` rows.
     pub(crate) x: Rows<T>,
-    /// Sums of the subtrees for rows outside, and the fronts above them, `accumulator_rows` rows.
-    pub(crate) outer: Rows<T>,
     pub(crate) counters: Counters,
     pub(crate) members: Members<T>,
 }
@@ -88,8 +87,7 @@ impl<T: Value> SolveWorkspace<T> {
             chunk,
             stride,
             isa,
-            x: Rows::zeros(plan.n * stride),
-            outer: Rows::zeros(plan.accumulator_rows * stride),
+            x: Rows::zeros(plan.workspace_rows * stride),
             counters: Counters::new(plan),
             members: Members((0..factor.team().size()).map(|_| member()).collect()),
         }
@@ -102,7 +100,7 @@ impl<T: Value> SolveWorkspace<T> {
             unsafe { &*m.get() }.memory.len()
         };
         let fronts: usize = self.members.0.iter().map(front).sum();
-        (self.x.memory.len() + self.outer.memory.len() + fronts) * size_of::<T>()
+        (self.x.memory.len() + fronts) * size_of::<T>()
     }
 
     /// Whether so many right-hand sides are solved in as few turns as is useful.
@@ -113,9 +111,8 @@ impl<T: Value> SolveWorkspace<T> {
     /// Whether the plan is that of the factor's structure, and there is room for all that it needs.
     pub(crate) fn fits(&self, factor: &NumericFactor<T>, plan: &Substitution) -> bool {
         plan.is_for(factor.symbolic())
-            && self.x.len == plan.n * self.stride
+            && self.x.len == plan.workspace_rows * self.stride
             && self.counters.fit(plan)
-            && self.outer.len == plan.accumulator_rows * self.stride
             && self.members.0.len() >= factor.team().size()
             && self.members.room() >= plan.largest_front * self.stride
     }

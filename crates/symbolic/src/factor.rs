@@ -120,7 +120,13 @@ impl SymbolicFactor {
     /// Rows below the diagonal block of `s`, elimination order, increasing; length `nupd(s)`.
     #[inline]
     pub fn rows(&self, s: usize) -> &[u32] {
-        &self.rows[self.row_ptr[s] as usize..self.row_ptr[s + 1] as usize]
+        &self.rows[self.row_range(s)]
+    }
+
+    /// Where [`rows(s)`](Self::rows) stand in [`all_rows`](Self::all_rows).
+    #[inline]
+    pub fn row_range(&self, s: usize) -> Range<usize> {
+        self.row_ptr[s] as usize..self.row_ptr[s + 1] as usize
     }
 
     /// [`rows`](Self::rows) of all supernodes, one behind the other.
@@ -131,7 +137,7 @@ impl SymbolicFactor {
     /// Where each of [`rows(s)`](Self::rows) stands in the parent's front; length `nupd(s)`.
     #[inline]
     pub fn relative(&self, s: usize) -> &[u32] {
-        &self.relative[self.row_ptr[s] as usize..self.row_ptr[s + 1] as usize]
+        &self.relative[self.row_range(s)]
     }
 
     /// Parent of `s` in the assembly tree: the owner of its first row below the diagonal block, or
@@ -145,16 +151,6 @@ impl SymbolicFactor {
     #[inline]
     pub fn children(&self, s: usize) -> &[u32] {
         &self.children[self.child_ptr[s] as usize..self.child_ptr[s + 1] as usize]
-    }
-
-    /// Where it is kept which columns and rows supernode `s` has, for whoever asks for that ahead; there may be no such
-    /// supernode.
-    #[inline]
-    pub fn places(&self, s: usize) -> [*const u8; 2] {
-        [
-            self.super_ptr.as_ptr().wrapping_add(s).cast(),
-            self.row_ptr.as_ptr().wrapping_add(s).cast(),
-        ]
     }
 
     /// Bytes of all its arrays.

@@ -2,11 +2,10 @@
 
 #![allow(clippy::needless_range_loop)] // indices over register arrays, unrolled
 
-use super::StripsRef;
-use crate::layout::{STRIP, TILE_BYTES, packed};
+use super::{StripsRef, ask_ahead, ask_ahead_of_triangle};
+use crate::layout::{line, packed};
 use crate::simd::{Op, Simd};
-use crate::thin::AHEAD_BYTES;
-use crate::{Real, unit};
+use crate::unit;
 
 /// One right-hand side.
 pub(super) struct One<'a, S: Simd> {
@@ -26,119 +25,96 @@ impl<S: Simd> Op for One<'_, S> {
             for step in 0..count {
                 let t = if forward { step } else { count - 1 - step };
                 let (s, l, tiles) = panel.strip(t);
-                let (n, x) = (s.width, w.add(s.first));
-                let y = x.add(n);
-                // Whole strips have a triangle in registers: its order is a constant.
+                let x = w.add(s.first);
                 if forward {
-                    let z = match n {
-                        STRIP => solve_triangle::<S>(STRIP, l, x),
-                        n => solve_triangle::<S>(n, l, x),
-                    };
-                    for_columns!(n, subtract, (s.below, tile, tiles, z.as_ptr(), y));
+                    for_columns!(s.width, strip_forward, (s.below, tile, l, tiles, x));
                 } else {
-                    let sums = for_columns!(n, dots, (s.below, tile, tiles, y));
-                    match n {
-                        STRIP => solve_transposed_triangle::<S>(STRIP, l, &sums, x),
-                        n => solve_transposed_triangle::<S>(n, l, &sums, x),
-                    }
+                    for_columns!(s.width, strip_backward, (s.below, tile, l, tiles, x));
                 }
             }
         }
     }
 }
 
-/// `x ← D⁻¹·L11⁻¹·x` for a strip of `n` columns; gives `D·L11⁻¹·x`, what the rows below are to be multiplied with.
+/// A strip of `N` columns, `m` rows below in tiles of `tile` rows: `x ← D⁻¹·L11⁻¹·x` for its pivots at `x`, and the rows behind them
+/// −= `L21·L11⁻¹·x`. Pivots stay in registers.
 ///
 /// # Safety
-/// L is valid for the triangle and x for `n` numbers; inlined into code compiled for the instruction set.
+/// L is valid for the strip and x for its rows; inlined into code compiled for the instruction set.
 #[inline(always)]
-unsafe fn solve_triangle<S: Simd>(n: usize, l: *const S::T, x: *mut S::T) -> [S::T; STRIP] {
-    let mut z = [S::T::ZERO; STRIP];
-    // SAFETY: the caller's contract.
-    unsafe {
-        for j in 0..n {
-            z[j] = *x.add(j);
-        }
-        unit::solve::<S, STRIP>(n, l, &mut z);
-        for j in 0..n {
-            let inverse = *l.add(packed(n)(j, j));
-            *x.add(j) = z[j] * inverse * inverse;
-        }
-    }
-    z
-}
-
-/// `x ← L11⁻ᵀ·(D·x − L21ᵀ·y)` for a strip of `n` columns, given `sums`, what is kept of the rows below times y: `D⁻¹·L21ᵀ·y`.
-///
-/// # Safety
-/// As [`solve_triangle`].
-#[inline(always)]
-unsafe fn solve_transposed_triangle<S: Simd>(
-    n: usize,
-    l: *const S::T,
-    sums: &[S::T; STRIP],
-    x: *mut S::T,
-) {
-    let mut z = [S::T::ZERO; STRIP];
-    // SAFETY: the caller's contract.
-    unsafe {
-        for j in 0..n {
-            z[j] = *x.add(j) - sums[j];
-        }
-        unit::solve_transposed::<S, STRIP>(n, l, &mut z);
-        for j in 0..n {
-            *x.add(j) = z[j];
-        }
-    }
-}
-
-/// Numbers of a line of the caches, the rows of a tile.
-const fn line<T>() -> usize {
-    TILE_BYTES / size_of::<T>()
-}
-
-/// Numbers that are asked for ahead.
-const fn ahead<T>() -> usize {
-    AHEAD_BYTES / size_of::<T>()
-}
-
-/// `y ← y − L·x` for a strip of `N` columns and `m` rows in tiles of `tile` rows.
-///
-/// # Safety
-/// L is valid for `m × N`, x for `N`, y for `m` numbers, and y overlaps neither; inlined into code
-/// compiled for the instruction set.
-#[inline(always)]
-unsafe fn subtract<S: Simd, const N: usize>(
+unsafe fn strip_forward<S: Simd, const N: usize>(
     m: usize,
     tile: usize,
     l: *const S::T,
-    x: *const S::T,
-    y: *mut S::T,
+    tiles: *const S::T,
+    x: *mut S::T,
 ) {
     // SAFETY: the caller's contract.
     unsafe {
+        ask_ahead_of_triangle::<S, false>(l, N);
+        let mut v = unit::one_by_one::<S::T, N>(x);
+        unit::solve::<S, N>(l, &mut v);
         let mut xs = [S::zero(); N];
         for j in 0..N {
-            xs[j] = S::splat(*x.add(j));
+            let inverse = *l.add(packed(N)(j, j));
+            *x.add(j) = v[j] * inverse * inverse;
+            xs[j] = S::splat(v[j]);
         }
-        let mut top = 0;
-        while top < m {
+        let y = x.add(N);
+        for top in (0..m).step_by(tile) {
             let height = tile.min(m - top);
-            let (l, y) = (l.add(top * N), y.add(top));
+            let (l, y) = (tiles.add(top * N), y.add(top));
             if height == line::<S::T>() {
                 subtract_tile::<S, N>(line::<S::T>(), l, &xs, y); // a constant
             } else {
                 subtract_tile::<S, N>(height, l, &xs, y);
             }
-            top += height;
         }
     }
 }
 
-/// One tile of [`subtract`].
+/// The way back, from the last tile to the triangle: `x ← L11⁻ᵀ·(D·x − L21ᵀ·y)`, y being the rows behind.
 ///
 /// # Safety
-/// As there.
+/// As [`strip_forward`].
+#[inline(always)]
+unsafe fn strip_backward<S: Simd, const N: usize>(
+    m: usize,
+    tile: usize,
+    l: *const S::T,
+    tiles: *const S::T,
+    x: *mut S::T,
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let (mut acc, y) = ([S::zero(); N], x.add(N));
+        let mut end = m;
+        while end > 0 {
+            let top = (end - 1) / tile * tile;
+            let (height, l, y) = (end - top, tiles.add(top * N), y.add(top));
+            if height == line::<S::T>() {
+                add_tile::<S, N>(line::<S::T>(), l, y, &mut acc); // a constant
+            } else {
+                add_tile::<S, N>(height, l, y, &mut acc);
+            }
+            end = top;
+        }
+        ask_ahead_of_triangle::<S, true>(l, N);
+        let mut v = unit::one_by_one::<S::T, N>(x);
+        for j in 0..N {
+            v[j] = v[j] - S::sum(acc[j]);
+        }
+        unit::solve_transposed::<S, N>(l, &mut v);
+        for j in 0..N {
+            *x.add(j) = v[j];
+        }
+    }
+}
+
+/// `y ← y − L·x` for one tile.
+///
+/// # Safety
+/// L and y are valid for the tile and do not overlap; inlined into code compiled for the instruction set.
 #[inline(always)]
 unsafe fn subtract_tile<S: Simd, const N: usize>(
     height: usize,
@@ -153,7 +129,7 @@ unsafe fn subtract_tile<S: Simd, const N: usize>(
             let mut v = S::load(y.add(i));
             for j in 0..N {
                 let at = l.add(i + j * height);
-                S::prefetch_far(at.wrapping_add(ahead::<S::T>()));
+                ask_ahead::<S, false>(at);
                 v = S::fnma(S::load(at), xs[j], v);
             }
             S::store(y.add(i), v);
@@ -163,50 +139,19 @@ unsafe fn subtract_tile<S: Simd, const N: usize>(
             let mask = S::mask(height - i);
             let mut v = S::load_mask(y.add(i), mask);
             for j in 0..N {
-                v = S::fnma(S::load_mask(l.add(i + j * height), mask), xs[j], v);
+                let at = l.add(i + j * height);
+                ask_ahead::<S, false>(at);
+                v = S::fnma(S::load_mask(at, mask), xs[j], v);
             }
             S::store_mask(y.add(i), mask, v);
         }
     }
 }
 
-/// `Lᵀ·y` for a strip, from its last tile to its first; sums behind `N` are zero.
+/// Sums += `Lᵀ·y` for one tile, its columns from the last to the first: a way back has to go back line by line.
 ///
 /// # Safety
-/// As [`subtract`], with y read.
-#[inline(always)]
-unsafe fn dots<S: Simd, const N: usize>(
-    m: usize,
-    tile: usize,
-    l: *const S::T,
-    y: *const S::T,
-) -> [S::T; STRIP] {
-    // SAFETY: the caller's contract.
-    unsafe {
-        let mut acc = [S::zero(); N];
-        let mut end = m;
-        while end > 0 {
-            let top = (end - 1) / tile * tile;
-            let (height, l, y) = (end - top, l.add(top * N), y.add(top));
-            if height == line::<S::T>() {
-                add_tile::<S, N>(line::<S::T>(), l, y, &mut acc); // a constant
-            } else {
-                add_tile::<S, N>(height, l, y, &mut acc);
-            }
-            end = top;
-        }
-        let mut sums = [S::T::ZERO; STRIP];
-        for j in 0..N {
-            sums[j] = S::sum(acc[j]);
-        }
-        sums
-    }
-}
-
-/// One tile of [`dots`].
-///
-/// # Safety
-/// As there.
+/// L and y are valid for the tile and do not overlap; inlined into code compiled for the instruction set.
 #[inline(always)]
 unsafe fn add_tile<S: Simd, const N: usize>(
     height: usize,
@@ -219,9 +164,9 @@ unsafe fn add_tile<S: Simd, const N: usize>(
         let mut i = 0;
         while i + S::LANES <= height {
             let v = S::load(y.add(i));
-            for j in 0..N {
+            for j in (0..N).rev() {
                 let at = l.add(i + j * height);
-                S::prefetch_far(at.wrapping_sub(ahead::<S::T>()));
+                ask_ahead::<S, true>(at);
                 acc[j] = S::fma(S::load(at), v, acc[j]);
             }
             i += S::LANES;
@@ -229,8 +174,10 @@ unsafe fn add_tile<S: Simd, const N: usize>(
         if i < height {
             let mask = S::mask(height - i);
             let v = S::load_mask(y.add(i), mask);
-            for j in 0..N {
-                acc[j] = S::fma(S::load_mask(l.add(i + j * height), mask), v, acc[j]);
+            for j in (0..N).rev() {
+                let at = l.add(i + j * height);
+                ask_ahead::<S, true>(at);
+                acc[j] = S::fma(S::load_mask(at, mask), v, acc[j]);
             }
         }
     }

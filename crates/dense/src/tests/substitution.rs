@@ -244,58 +244,43 @@ impl<'a, T: Real> Case<'a, T> {
         }
     }
 
-    /// Thin fronts, their rows standing elsewhere in reverse order and in two parts, against whole
-    /// ones; the sums differ by rounding only.
+    /// Thin fronts, their rows standing elsewhere in reverse order, against whole ones; the sums differ by rounding only.
     fn thin(&self, isa: Isa, l: &[T]) {
         let (pivots, order) = self.size();
         let (npiv, l) = (pivots, l.as_ptr());
         let nupd = order - npiv;
         let rows: Vec<u32> = (0..nupd as u32).rev().collect();
-        for cut in [0, nupd / 2, nupd] {
-            for forward in [true, false] {
-                let (mut want, mut x) = (self.w.clone(), self.w[..npiv].to_vec());
-                let mut y: Vec<T> = self.w[npiv..order].iter().rev().copied().collect();
-                let at = y.as_mut_ptr();
-                let part = |rows| RowsAt { at, rows };
-                if !forward {
-                    self.times_roots(&mut x, -1);
-                }
-                let first = x.as_mut_ptr();
-                // SAFETY: x has the pivots, y the rows below.
-                unsafe {
-                    if forward {
-                        self.panel.forward(want.as_mut_ptr(), 1);
-                        let below = [part(&rows[..cut]), part(&rows[cut..])];
-                        let front = ThinFront {
-                            l,
-                            pivots,
-                            order,
-                            x: first,
-                            below,
-                        };
-                        forward_thin(isa, std::iter::once(front));
-                    } else {
-                        self.panel.backward(want.as_mut_ptr(), 1);
-                        let below = [part(&rows)];
-                        let front = ThinFront {
-                            l,
-                            pivots,
-                            order,
-                            x: first,
-                            below,
-                        };
-                        backward_thin(isa, std::iter::once(front));
-                    }
-                }
+        for forward in [true, false] {
+            let (mut want, mut x) = (self.w.clone(), self.w[..npiv].to_vec());
+            let mut y: Vec<T> = self.w[npiv..order].iter().rev().copied().collect();
+            if !forward {
+                self.times_roots(&mut x, -1);
+            }
+            let front = ThinFront {
+                l,
+                pivots,
+                x: x.as_mut_ptr(),
+                at: y.as_mut_ptr(),
+                rows: &rows,
+            };
+            // SAFETY: x has the pivots, y the rows below.
+            unsafe {
                 if forward {
-                    self.times_roots(&mut x, 1);
+                    self.panel.forward(want.as_mut_ptr(), 1);
+                    forward_thin(isa, std::iter::once(front));
+                } else {
+                    self.panel.backward(want.as_mut_ptr(), 1);
+                    backward_thin(isa, std::iter::once(front));
                 }
-                let got = x.iter().chain(y.iter().rev());
-                for (got, want) in got.zip(&want) {
-                    let (got, want) = (got.to_f64(), want.to_f64());
-                    let bound = epsilon::<T>() * 64.0 * (1.0 + want.abs());
-                    assert!((got - want).abs() <= bound, "{npiv} {nupd}: {got} {want}");
-                }
+            }
+            if forward {
+                self.times_roots(&mut x, 1);
+            }
+            let got = x.iter().chain(y.iter().rev());
+            for (got, want) in got.zip(&want) {
+                let (got, want) = (got.to_f64(), want.to_f64());
+                let bound = epsilon::<T>() * 64.0 * (1.0 + want.abs());
+                assert!((got - want).abs() <= bound, "{npiv} {nupd}: {got} {want}");
             }
         }
     }
