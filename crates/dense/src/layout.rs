@@ -105,9 +105,9 @@ impl BlockColumns {
 /// Columns of a strip: those that substitution takes together.
 pub const STRIP: usize = 8;
 
-/// Numbers, of whole rows, up to which a final panel is kept in strips: one that is in the second-level cache when it becomes final, so
-/// that writing it anew costs no traffic.
-const STRIPS_NUMBERS: usize = 1 << 16;
+/// Order up to which a final panel is kept in strips: one that is in the second-level cache as a whole when it becomes final,
+/// so that writing it anew costs no traffic. The panels of larger fronts are read nearly at the machine's rate as they are.
+const STRIPS_ORDER: usize = 256;
 
 /// Bytes of a column of a tile: a line of the caches, a vector of the largest instruction set.
 pub(crate) const TILE_BYTES: usize = 64;
@@ -172,7 +172,7 @@ impl Strips {
     /// Whether that is the layout of the final panel of a front.
     #[inline]
     pub fn are_for(npiv: usize, nupd: usize) -> bool {
-        npiv <= STRIP || npiv * (npiv + nupd) <= STRIPS_NUMBERS
+        npiv <= STRIP || npiv + nupd <= STRIPS_ORDER
     }
 
     /// Number of strips.

@@ -70,7 +70,7 @@ impl<S: Simd> Op for Write<S> {
     }
 }
 
-/// Bytes of the longest strip that is staged: one of 256 rows.
+/// Bytes of the longest strip of a front that is in strips for its order.
 const STAGE_BYTES: usize = 1 << 14;
 
 /// A strip that stands in its lines as it will in memory, and is copied there line by line: a tile's column is
