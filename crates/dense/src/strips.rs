@@ -32,7 +32,7 @@ pub(crate) use for_columns;
 /// Who goes line by line is followed by the processor's own prefetchers, at the rate of the memory, but not in every build: the same
 /// loop took 12 or 23 ms a direction for a plate, depending on the code around it (Zen 4; why was not found). A Zen 4 likes 1 to 2 KiB,
 /// and takes 1.1 times as long with 4 KiB and 1.3 with 8; a Sapphire Rapids likes 4 to 16 KiB, and takes 1.05 to 1.1 times as long with
-/// 2 KiB and 1.2 with 1, on 1, 2 and 16 threads (run `2026-11-26-zen4-2c`).
+/// 2 KiB and 1.2 with 1, on 1, 2 and 16 threads (runs `2026-11-26-zen4-2c` and `2026-11-26-h100-16c`).
 const AHEAD_BYTES: usize = 4096;
 
 /// Asks for the line of L that is [`AHEAD_BYTES`] further, or before on the way `BACK`: into the second cache, because the first one can
