@@ -9,7 +9,7 @@
 
 #![allow(clippy::needless_range_loop)] // indices over register arrays, unrolled
 
-use crate::layout::{STRIP, line, packed};
+use crate::layout::{STRIP, line};
 use crate::real::with_isa;
 use crate::simd::{Op, Simd};
 use crate::strips::{ask_ahead, ask_ahead_of_triangle, for_columns};
@@ -95,18 +95,10 @@ impl<'a, S: Simd, I: Iterator<Item = ThinFront<'a, S::T>>> Op for BackwardAll<S,
 #[inline(always)]
 unsafe fn forward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T>) {
     let ThinFront { l, x, at, rows, .. } = *front;
-    let place = packed(N);
     // SAFETY: the caller vouches for the panel, x and the rows.
     unsafe {
         ask_ahead_of_triangle::<S, false>(l, N);
-        let mut v = unit::one_by_one::<S::T, N>(x);
-        unit::solve::<S, N>(l, &mut v);
-        let mut xs = [S::zero(); N];
-        for j in 0..N {
-            let inverse = *l.add(place(j, j));
-            *x.add(j) = v[j] * inverse * inverse;
-            xs[j] = S::splat(v[j]);
-        }
+        let xs = unit::pivots_forward::<S, N>(l, x);
         let (tiles, line) = (l.add(N * (N + 1) / 2), line::<S::T>());
         let whole = rows.len() / line * line;
         for top in (0..whole).step_by(line) {
@@ -208,13 +200,6 @@ unsafe fn backward<S: Simd, const N: usize>(front: &ThinFront<'_, S::T>) {
             }
         }
         ask_ahead_of_triangle::<S, true>(l, N);
-        let mut v = unit::one_by_one::<S::T, N>(x);
-        for j in 0..N {
-            v[j] = v[j] - S::sum(acc[j]);
-        }
-        unit::solve_transposed::<S, N>(l, &mut v);
-        for j in 0..N {
-            *x.add(j) = v[j];
-        }
+        unit::pivots_backward::<S, N>(l, x, &acc);
     }
 }

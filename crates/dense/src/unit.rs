@@ -16,7 +16,7 @@ use crate::simd::Simd;
 /// # Safety
 /// They are valid.
 #[inline(always)]
-pub(crate) unsafe fn one_by_one<T: Copy, const N: usize>(x: *const T) -> [T; N] {
+unsafe fn one_by_one<T: Copy, const N: usize>(x: *const T) -> [T; N] {
     // SAFETY: the caller's promise.
     std::array::from_fn(|j| unsafe { x.add(j).read_volatile() })
 }
@@ -26,7 +26,7 @@ pub(crate) unsafe fn one_by_one<T: Copy, const N: usize>(x: *const T) -> [T; N] 
 /// # Safety
 /// L is valid for that order; inlined into code compiled for the instruction set.
 #[inline(always)]
-pub(crate) unsafe fn solve<S: Simd, const N: usize>(l: *const S::T, v: &mut [S::T; N]) {
+unsafe fn solve<S: Simd, const N: usize>(l: *const S::T, v: &mut [S::T; N]) {
     let place = packed(N);
     for j in 0..N {
         for i in 0..N {
@@ -43,7 +43,7 @@ pub(crate) unsafe fn solve<S: Simd, const N: usize>(l: *const S::T, v: &mut [S::
 /// # Safety
 /// As [`solve`].
 #[inline(always)]
-pub(crate) unsafe fn solve_transposed<S: Simd, const N: usize>(l: *const S::T, v: &mut [S::T; N]) {
+unsafe fn solve_transposed<S: Simd, const N: usize>(l: *const S::T, v: &mut [S::T; N]) {
     let place = packed(N);
     for step in 0..N {
         let j = N - 1 - step;
@@ -52,6 +52,53 @@ pub(crate) unsafe fn solve_transposed<S: Simd, const N: usize>(l: *const S::T, v
                 // SAFETY: the caller's contract.
                 v[i] = unsafe { S::fnma_one(*l.add(place(j, i)), v[j], v[i]) };
             }
+        }
+    }
+}
+
+/// The pivots of a strip on the way up: `x ← D⁻¹·L11⁻¹·x`; gives `D·L11⁻¹·x`, what the rows below are to be multiplied with, each number in
+/// all lanes.
+///
+/// # Safety
+/// L is valid for the triangle and x for `N` numbers; inlined into code compiled for the instruction set.
+#[inline(always)]
+pub(crate) unsafe fn pivots_forward<S: Simd, const N: usize>(
+    l: *const S::T,
+    x: *mut S::T,
+) -> [S::V; N] {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let mut v = one_by_one::<S::T, N>(x);
+        solve::<S, N>(l, &mut v);
+        let mut xs = [S::zero(); N];
+        for j in 0..N {
+            let inverse = *l.add(packed(N)(j, j));
+            *x.add(j) = v[j] * inverse * inverse;
+            xs[j] = S::splat(v[j]);
+        }
+        xs
+    }
+}
+
+/// On the way down: `x ← L11⁻ᵀ·(D·x − s)`, s being the sums of the lanes of `sums`.
+///
+/// # Safety
+/// As [`pivots_forward`].
+#[inline(always)]
+pub(crate) unsafe fn pivots_backward<S: Simd, const N: usize>(
+    l: *const S::T,
+    x: *mut S::T,
+    sums: &[S::V; N],
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let mut v = one_by_one::<S::T, N>(x);
+        for j in 0..N {
+            v[j] = v[j] - S::sum(sums[j]);
+        }
+        solve_transposed::<S, N>(l, &mut v);
+        for j in 0..N {
+            *x.add(j) = v[j];
         }
     }
 }

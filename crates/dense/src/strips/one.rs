@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop)] // indices over register arrays, unrolled
 
 use super::{StripsRef, ask_ahead, ask_ahead_of_triangle};
-use crate::layout::{line, packed};
+use crate::layout::line;
 use crate::simd::{Op, Simd};
 use crate::unit;
 
@@ -52,14 +52,7 @@ unsafe fn strip_forward<S: Simd, const N: usize>(
     // SAFETY: the caller's contract.
     unsafe {
         ask_ahead_of_triangle::<S, false>(l, N);
-        let mut v = unit::one_by_one::<S::T, N>(x);
-        unit::solve::<S, N>(l, &mut v);
-        let mut xs = [S::zero(); N];
-        for j in 0..N {
-            let inverse = *l.add(packed(N)(j, j));
-            *x.add(j) = v[j] * inverse * inverse;
-            xs[j] = S::splat(v[j]);
-        }
+        let xs = unit::pivots_forward::<S, N>(l, x);
         let y = x.add(N);
         for top in (0..m).step_by(tile) {
             let height = tile.min(m - top);
@@ -100,14 +93,7 @@ unsafe fn strip_backward<S: Simd, const N: usize>(
             end = top;
         }
         ask_ahead_of_triangle::<S, true>(l, N);
-        let mut v = unit::one_by_one::<S::T, N>(x);
-        for j in 0..N {
-            v[j] = v[j] - S::sum(acc[j]);
-        }
-        unit::solve_transposed::<S, N>(l, &mut v);
-        for j in 0..N {
-            *x.add(j) = v[j];
-        }
+        unit::pivots_backward::<S, N>(l, x, &acc);
     }
 }
 
