@@ -26,7 +26,8 @@ pub enum Method {
     MinimumDegree,
     /// Multiple minimum degree: exact, independent pivots at a time (Liu 1985).
     Mmd(MmdOptions),
-    /// Approximate minimum degree (Amestoy, Davis, Duff 1996).
+    /// Approximate minimum degree (Amestoy, Davis, Duff 1996). Trees and chains of networks go first; of small ones, what
+    /// these leave is eliminated by exact degrees, and nothing is set aside.
     Amd(AmdOptions),
     /// Multilevel nested dissection (George 1973; Hendrickson and Rothberg 1998).
     NestedDissection(NdOptions),
@@ -137,10 +138,14 @@ pub fn order_until(
             let mut elimination = Amd::new(ws, n as u32, options.aggressive)
                 .until(stop)
                 .within(options.most_reads);
+            let mut is_done = false;
             if elimination.has_fringe() {
                 elimination.eliminate_fringe(&mut ());
+                is_done = elimination.eliminate_few_left()?;
             }
-            elimination.run(options.dense_limit(n), &mut ())?;
+            if !is_done {
+                elimination.run(options.dense_limit(n), &mut ())?;
+            }
             finish(ws)?;
         }
         Method::NestedDissection(options) => {

@@ -44,11 +44,10 @@ impl LowerRows {
             _ if !edges.are_worth_blocks() => 1,
             many => LEAST_ROWS.max(many.div_ceil(BLOCKS)),
         };
-        let shift = rows.next_power_of_two().trailing_zeros();
-        if shift == 0 {
-            let (ptr, _, entries) = sorted_by_blocks(&edges, shift, nodes.len());
-            return Self { ptr, entries };
+        if rows == 1 {
+            return Self::sorted(&edges, nodes.len());
         }
+        let shift = rows.next_power_of_two().trailing_zeros();
         let blocks = chunks(nodes.len(), 1 << shift);
         let (ptr, row_of, mut entries) = sorted_by_blocks(&edges, shift, blocks.len());
         let mut row_ptr = zeroed(nodes.len() + 1);
@@ -71,6 +70,29 @@ impl LowerRows {
             ptr: row_ptr,
             entries,
         }
+    }
+
+    /// Sorts edges into rows, as one thread does it.
+    fn sorted(edges: &Edges<'_>, rows: usize) -> Self {
+        let columns = 0..edges.ptr.len() - 1;
+        // Numbers of entries two places on, from which follows one place on where each row begins, and then ends.
+        let mut ptr = zeroed::<u64>(rows + 2);
+        let counts = &mut ptr[2..];
+        edges.for_each(columns.clone(), |row, _, _| counts[row as usize] += 1);
+        let mut sum = 0;
+        for begin in counts {
+            sum += *begin;
+            *begin = sum;
+        }
+        let mut entries = zeroed(sum as usize);
+        let (next, to_entries) = (&mut ptr[1..], &mut entries[..]);
+        edges.for_each(columns, |row, column, src| {
+            let slot = &mut next[row as usize];
+            to_entries[*slot as usize] = packed(column, src);
+            *slot += 1;
+        });
+        ptr.truncate(rows + 1);
+        Self { ptr, entries }
     }
 
     /// Number of nodes.
@@ -116,21 +138,24 @@ impl LowerRows {
     }
 }
 
+/// A column, and a source modulo 2^32.
+fn packed(column: u32, src: u64) -> u64 {
+    u64::from(column) << 32 | u64::from(src as u32)
+}
+
 /// The column of a packed entry.
 fn column(entry: u64) -> u32 {
     (entry >> 32) as u32
 }
 
 /// Sorts the edges between nodes by blocks of `1 << shift` rows, those of a block in the order of the user's
-/// columns: offsets of the blocks, rows unless they are the blocks, packed entries.
+/// columns: offsets of the blocks, rows, packed entries.
 fn sorted_by_blocks(
     edges: &Edges<'_>,
     shift: u32,
     blocks: usize,
 ) -> (Vec<u64>, Vec<u32>, Vec<u64>) {
-    let columns = edges.ptr.len() - 1;
-    let chunk = if shift == 0 { columns } else { CHUNK };
-    let parts = chunks(columns, chunk.max(1));
+    let parts = chunks(edges.ptr.len() - 1, CHUNK);
     let mut next = map_all(parts.clone(), |columns| {
         let mut counts = vec![0u64; blocks];
         edges.for_each(columns, |row, _, _| {
@@ -148,16 +173,13 @@ fn sorted_by_blocks(
     }
     ptr.push(sum);
     let mut entries = zeroed(sum as usize);
-    let mut row_of = zeroed(if shift == 0 { 0 } else { sum as usize });
+    let mut row_of = zeroed(sum as usize);
     let (to_entries, to_rows) = (shared_u64(&mut entries), shared_u32(&mut row_of));
     map_all(parts.zip(next), |(columns, mut next)| {
         edges.for_each(columns, |row, column, src| {
             let slot = &mut next[(row >> shift) as usize];
-            let entry = u64::from(column) << 32 | u64::from(src as u32);
-            to_entries[*slot as usize].store(entry, Relaxed);
-            if let Some(to_row) = to_rows.get(*slot as usize) {
-                to_row.store(row, Relaxed);
-            }
+            to_entries[*slot as usize].store(packed(column, src), Relaxed);
+            to_rows[*slot as usize].store(row, Relaxed);
             *slot += 1;
         });
     });
@@ -226,28 +248,29 @@ impl<'a> Edges<'a> {
     }
 
     /// Calls `work` with the row, the column (ranks) and the source of every edge that stands in some of the columns.
+    #[inline(always)]
     fn for_each(&self, columns: Range<usize>, mut work: impl FnMut(u32, u32, u64)) {
-        for j in columns {
-            let b = self.rank[j];
+        let rank = self.rank;
+        let bounds = self.ptr[columns.start..=columns.end].windows(2);
+        for ((j, bounds), &b) in columns.clone().zip(bounds).zip(&rank[columns]) {
             if b == NONE {
                 continue;
             }
-            let below = self.ptr[j] + 1..self.ptr[j + 1];
-            let list = below.start as usize..below.end as usize;
-            let rows = &self.rows[list.clone()];
+            let below = bounds[0] as usize + 1..bounds[1] as usize;
+            let rows = &self.rows[below.clone()];
             let mut edge = |src: u64, i: u32| {
-                let a = self.rank[i as usize];
+                let a = rank[i as usize];
                 if a != NONE {
                     work(a.max(b), a.min(b), src);
                 }
             };
             if let Some((starts, runs)) = self.runs {
                 let start = starts[runs.first()[j] as usize];
-                let places = &runs.places()[list];
-                let edges = places.iter().zip(rows);
+                let edges = runs.places()[below].iter().zip(rows);
                 edges.for_each(|(&place, &i)| edge(start + u64::from(place), i));
             } else {
-                below.zip(rows).for_each(|(src, &i)| edge(src, i));
+                let edges = (below.start as u64..).zip(rows);
+                edges.for_each(|(src, &i)| edge(src, i));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Minimum degree orderings on a quotient graph.
 
 mod amd;
+mod bits;
 mod few;
 mod fringe;
 mod lists;

@@ -5,7 +5,7 @@ use crate::mindeg::lists::NONE;
 use crate::mindeg::quotient::{IS_ELEMENT, QuotientGraph};
 
 /// Variables up to which all of a graph is near: its order need not bring it together.
-const SMALL: usize = 1 << 12;
+pub(super) const SMALL: usize = 1 << 12;
 
 impl QuotientGraph {
     /// The [`elimination_order`](Self::elimination_order), but for small graphs: these are left in the order in which pivots were
