@@ -75,7 +75,7 @@ impl LowerRows {
     /// Sorts edges into rows, as one thread does it.
     fn sorted(edges: &Edges<'_>, rows: usize) -> Self {
         let columns = 0..edges.ptr.len() - 1;
-        // Numbers of entries two places on, from which follows one place on where each row begins, and then ends.
+        // Counts stand two places on; summed up, `ptr[row + 1]` says where a row begins and, once it is filled, where it ends.
         let mut ptr = zeroed::<u64>(rows + 2);
         let counts = &mut ptr[2..];
         edges.for_each(columns.clone(), |row, _, _| counts[row as usize] += 1);
