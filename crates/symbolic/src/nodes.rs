@@ -83,15 +83,15 @@ impl<'a> Nodes<'a> {
         let (mut first, mut weight) = (with_room(runs.len()), with_room::<u32>(runs.len()));
         let mut rank = filled(runs.len(), NONE);
         let mut sorted = Vec::new();
+        // Blocks say how long columns are, of which a node's first is the longest: looked up where one can be too long.
+        let may_be_long = n as u64 > LONGEST_COLUMN;
+        let is_long = |column: u32| pattern.rows(column as usize).len() as u64 > LONGEST_COLUMN;
         while let [user, ..] = order {
             let run = run_of[*user as usize] as usize;
             let unknowns = runs.unknowns(run);
-            // Blocks say how long columns are, of which the first is the longest.
-            let column = pattern.rows(unknowns.start as usize).len() as u64;
-            let most = if column <= LONGEST_COLUMN {
-                MOST_UNKNOWNS as usize
-            } else {
-                1
+            let most = match may_be_long && is_long(unknowns.start) {
+                true => 1,
+                false => MOST_UNKNOWNS as usize,
             };
             let next = order.get(..unknowns.len()).unwrap_or_default();
             let is_whole = !next.is_empty() && next.iter().all(|user| unknowns.contains(user));
