@@ -138,14 +138,11 @@ pub fn order_until(
             let mut elimination = Amd::new(ws, n as u32, options.aggressive)
                 .until(stop)
                 .within(options.most_reads);
-            let mut is_done = false;
             if elimination.has_fringe() {
                 elimination.eliminate_fringe(&mut ());
-                is_done = elimination.eliminate_few_left()?;
+                elimination.eliminate_few_left()?;
             }
-            if !is_done {
-                elimination.run(options.dense_limit(n), &mut ())?;
-            }
+            elimination.run(options.dense_limit(n), &mut ())?;
             finish(ws)?;
         }
         Method::NestedDissection(options) => {

@@ -284,33 +284,39 @@ mod tests {
 
     #[test]
     fn rows_hold_every_edge_and_name_its_entry() {
-        for seed in 0..300 {
-            let (a, order) = blocks(&mut Rng::new(seed), 30);
-            let runs = Runs::find(&a);
-            let nodes = Nodes::find(&a, runs.as_ref(), &order);
-            let rows = LowerRows::new(&a, runs.as_ref(), &nodes);
-            let mut rank = vec![NONE; a.n()];
-            for (&user, r) in nodes.first.iter().zip(0..) {
-                rank[user as usize] = r;
-            }
-            assert_eq!(rows.len(), nodes.len());
-            let mut seen = 0;
-            for i in 0..nodes.len() {
-                seen += nodes.weight(i) * (nodes.weight(i) + 1) / 2;
-                let mut before = None;
-                for at in rows.range(i) {
-                    let (j, src) = rows.entry(at);
-                    assert!(before < Some(src));
-                    before = Some(src);
-                    let column = a.col_ptr().partition_point(|&p| p <= u64::from(src)) - 1;
-                    let row = a.row_idx()[src as usize] as usize;
-                    let ends = [row, column].map(|u| rank[u]);
-                    assert!(ends == [i as u32, j] || ends == [j, i as u32]);
-                    assert!(j < i as u32);
-                    seen += nodes.weight(i) * nodes.weight(j as usize);
-                }
-            }
-            assert_eq!(u64::from(seen), a.nnz_lower());
+        // One thread sorts them otherwise than two.
+        for threads in [1, 2] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            pool.build().unwrap().install(|| (0..300).for_each(check));
         }
+    }
+
+    fn check(seed: u64) {
+        let (a, order) = blocks(&mut Rng::new(seed), 30);
+        let runs = Runs::find(&a);
+        let nodes = Nodes::find(&a, runs.as_ref(), &order);
+        let rows = LowerRows::new(&a, runs.as_ref(), &nodes);
+        let mut rank = vec![NONE; a.n()];
+        for (&user, r) in nodes.first.iter().zip(0..) {
+            rank[user as usize] = r;
+        }
+        assert_eq!(rows.len(), nodes.len());
+        let mut seen = 0;
+        for i in 0..nodes.len() {
+            seen += nodes.weight(i) * (nodes.weight(i) + 1) / 2;
+            let mut before = None;
+            for at in rows.range(i) {
+                let (j, src) = rows.entry(at);
+                assert!(before < Some(src));
+                before = Some(src);
+                let column = a.col_ptr().partition_point(|&p| p <= u64::from(src)) - 1;
+                let row = a.row_idx()[src as usize] as usize;
+                let ends = [row, column].map(|u| rank[u]);
+                assert!(ends == [i as u32, j] || ends == [j, i as u32]);
+                assert!(j < i as u32);
+                seen += nodes.weight(i) * nodes.weight(j as usize);
+            }
+        }
+        assert_eq!(u64::from(seen), a.nnz_lower());
     }
 }

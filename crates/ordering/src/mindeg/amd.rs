@@ -106,6 +106,9 @@ impl<'a> Amd<'a> {
         observer: &mut impl Observer,
     ) -> Result<(), OrderingError> {
         let left = self.q.total - self.q.eliminated;
+        if left == 0 {
+            return Ok(());
+        }
         self.lists.reset(self.q.n(), left)?;
         self.table.reset(self.q.n().min(left as usize))?;
         let above = self.q.nodes.iter().filter(|node| node.degree > dense_limit);

@@ -2,8 +2,9 @@
 //!
 //! What the fringe leaves of a network is a graph without elements. If it is small, it is written out and eliminated as such, which is how
 //! minimum degree began (Rose 1972): the rows of a pivot's neighbors become the union of theirs and its own. With a bit for each pair of
-//! variables that is a few instructions for each entry of `L`, degrees are exact, and all fits into the first caches: on power networks and
-//! circuits of up to a thousand unknowns orders take half to a third of the time that the quotient graph takes, whose lists pay where unions are long.
+//! variables that is a few instructions for each entry of `L`, degrees are exact, and all fits into the first caches. On power networks
+//! and circuits of up to a thousand unknowns orders take a third to three quarters of the time that they take with the quotient graph,
+//! whose lists pay where unions are long (`networks-1` of run `2026-11-26-zen4-2c`).
 //!
 //! Degrees count single variables, not what is outside of those that cannot be told apart: networks have few of these, where
 //! meshes, which need that, have no fringe. Of several with the least degree the one whose degree was found last comes first.
@@ -21,20 +22,19 @@ const MOST: usize = 512;
 const WORD: usize = u64::BITS as usize;
 
 impl Amd<'_> {
-    /// Eliminates all that the fringe has left of a small graph, if it is few; says whether it did.
-    pub(crate) fn eliminate_few_left(&mut self) -> Result<bool, OrderingError> {
+    /// Eliminates all that the fringe has left of a small graph, if it is few; otherwise nothing.
+    pub(crate) fn eliminate_few_left(&mut self) -> Result<(), OrderingError> {
         let left = (self.q.total - self.q.eliminated) as usize;
         if left > MOST || self.q.n() > SMALL {
-            return Ok(false);
+            return Ok(());
         }
         match left.div_ceil(WORD) {
-            0 => {}
-            1 => self.eliminate_rows::<1>(left)?,
-            2 => self.eliminate_rows::<2>(left)?,
-            3..=4 => self.eliminate_rows::<4>(left)?,
-            _ => self.eliminate_rows::<8>(left)?,
+            0 => Ok(()),
+            1 => self.eliminate_rows::<1>(left),
+            2 => self.eliminate_rows::<2>(left),
+            3..=4 => self.eliminate_rows::<4>(left),
+            _ => self.eliminate_rows::<8>(left),
         }
-        Ok(true)
     }
 
     /// Eliminates what is left, so many variables, each a row of `W` words.
@@ -197,30 +197,29 @@ mod tests {
     use super::*;
     use crate::workspace::Workspace;
     use tamarack_sparse::Pattern;
-    use tamarack_testkit::Rng;
+    use tamarack_testkit::{Rng, pattern_of_edges};
 
-    /// A random graph: for each vertex whether others are neighbors.
-    fn random_graph(random: &mut Rng, n: usize) -> Vec<Vec<bool>> {
-        let mut adjacent = vec![vec![false; n]; n];
+    /// A random graph, edges anywhere or between near vertices.
+    fn random_graph(random: &mut Rng, n: usize) -> Pattern {
         let edges = n * (1 + random.below(4)) / 2;
         let span = [n, 1 + n / 8][random.below(2)];
-        for _ in 0..edges {
+        let edges = (0..edges).map(|_| {
             let a = random.below(n);
-            let b = (a + random.below(span)) % n;
-            (adjacent[a][b], adjacent[b][a]) = (a != b, a != b);
-        }
-        adjacent
+            (a, (a + random.below(span)) % n)
+        });
+        pattern_of_edges(n, &edges.collect::<Vec<_>>())
     }
 
-    fn pattern(adjacent: &[Vec<bool>]) -> Pattern {
-        let n = adjacent.len();
-        let (mut ptr, mut rows) = (vec![0], Vec::new());
-        for (j, row) in adjacent.iter().enumerate() {
-            rows.push(j as u32);
-            rows.extend((j + 1..n).filter(|&i| row[i]).map(|i| i as u32));
-            ptr.push(rows.len() as u64);
+    /// For each vertex whether others are its neighbors.
+    fn adjacency(graph: &Pattern) -> Vec<Vec<bool>> {
+        let n = graph.n();
+        let mut adjacent = vec![vec![false; n]; n];
+        for j in 0..n {
+            for i in graph.rows(j)[1..].iter().map(|&i| i as usize) {
+                (adjacent[i][j], adjacent[j][i]) = (true, true);
+            }
         }
-        Pattern::lower(n, &ptr, &rows).unwrap()
+        adjacent
     }
 
     /// Eliminates one vertex, which has so many neighbors.
@@ -240,46 +239,71 @@ mod tests {
         for seed in 0..120 {
             let mut random = Rng::new(seed);
             let n = 1 + random.below([60, 130, 260, MOST][seed as usize % 4]);
-            let mut graph = random_graph(&mut random, n);
-            ws.quotient.load(&pattern(&graph)).unwrap();
+            let graph = random_graph(&mut random, n);
+            ws.quotient.load(&graph).unwrap();
             let mut amd = Amd::new(&mut ws, n as u32, true);
             if seed % 8 < 5 {
                 amd.eliminate_fringe(&mut ());
             }
             let before = amd.q.pivots.len();
-            assert!(amd.eliminate_few_left().unwrap());
+            amd.eliminate_few_left().unwrap();
             let mut order = vec![NONE; n];
             let q = &ws.quotient;
             q.any_elimination_order(&mut order, &mut Default::default())
                 .unwrap();
             assert_eq!(order, q.pivots);
-            let mut is_left = vec![true; n];
+            let (mut adjacent, mut is_left) = (adjacency(&graph), vec![true; n]);
             for (k, &me) in order.iter().enumerate() {
-                let degree = |i: usize| graph[i].iter().filter(|&&is| is).count();
+                let degree = |i: usize| adjacent[i].iter().filter(|&&is| is).count();
                 let least = (0..n).filter(|&i| is_left[i]).map(degree).min();
                 assert!(std::mem::take(&mut is_left[me as usize]));
-                let found = eliminate(&mut graph, me as usize);
+                let found = eliminate(&mut adjacent, me as usize);
                 assert!(k < before || Some(found) == least, "seed {seed}, step {k}");
             }
             fringe += before;
             cores[(n - before).div_ceil(WORD).next_power_of_two().ilog2() as usize] += 1;
         }
-        assert!(
-            fringe > 500 && cores.iter().all(|&count| count > 5),
-            "{fringe} {cores:?}"
-        );
+        let enough = fringe > 500 && cores.iter().all(|&count| count > 5);
+        assert!(enough, "{fringe} {cores:?}");
+    }
+
+    #[test]
+    fn processors_that_count_bits_find_the_same_order() {
+        for seed in 0..40 {
+            let mut random = Rng::new(seed);
+            let n = 1 + random.below(256);
+            let graph = adjacency(&random_graph(&mut random, n));
+            let row = |i: usize| {
+                let others = (0..n).filter(|&j| graph[i][j]).map(only::<4>);
+                others.fold(only(i), |row, other| {
+                    std::array::from_fn(|w| row[w] | other[w])
+                })
+            };
+            let orders = [minimum_degree::<4>, by_degree::<4>].map(|find| {
+                let (mut lists, mut order) = (DegreeLists::default(), Vec::new());
+                lists.reset(n, n as u32).unwrap();
+                find(
+                    &mut (0..n).map(row).collect::<Vec<_>>(),
+                    &mut lists,
+                    &mut order,
+                );
+                order
+            });
+            assert_eq!(orders[0].len(), n);
+            assert_eq!(orders[0], orders[1], "seed {seed}");
+        }
     }
 
     #[test]
     fn many_are_left_to_the_quotient_graph() {
         let mut ws = Workspace::new();
-        let n = MOST + 1;
-        let graph = vec![vec![false; n]; n];
-        ws.quotient.load(&pattern(&graph)).unwrap();
-        assert!(
-            !Amd::new(&mut ws, n as u32, true)
+        for (n, is_few) in [(MOST, true), (MOST + 1, false)] {
+            let none: [(usize, usize); 0] = [];
+            ws.quotient.load(&pattern_of_edges(n, &none)).unwrap();
+            Amd::new(&mut ws, n as u32, true)
                 .eliminate_few_left()
-                .unwrap()
-        );
+                .unwrap();
+            assert_eq!(ws.quotient.pivots.len(), if is_few { n } else { 0 });
+        }
     }
 }
