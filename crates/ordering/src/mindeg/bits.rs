@@ -214,11 +214,8 @@ mod tests {
     fn adjacency(graph: &Pattern) -> Vec<Vec<bool>> {
         let n = graph.n();
         let mut adjacent = vec![vec![false; n]; n];
-        for j in 0..n {
-            for i in graph.rows(j)[1..].iter().map(|&i| i as usize) {
-                (adjacent[i][j], adjacent[j][i]) = (true, true);
-            }
-        }
+        let columns = (0..n).flat_map(|j| graph.rows(j)[1..].iter().map(move |&i| (i as usize, j)));
+        columns.for_each(|(i, j)| (adjacent[i][j], adjacent[j][i]) = (true, true));
         adjacent
     }
 
