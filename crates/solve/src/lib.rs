@@ -10,6 +10,7 @@ mod backward;
 mod condition;
 mod conjugate;
 mod copy;
+mod cut;
 mod device;
 mod error;
 mod host;

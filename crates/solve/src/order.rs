@@ -1,6 +1,6 @@
-//! In which order members of a team come to the subtrees of a substitution and to the fronts above them.
+//! In which order members of a team come to the groves of a substitution and to the fronts above them.
 //!
-//! Up: whoever ends the last child of a front goes on with that front, else takes the next subtree. Down: whoever ends a front goes on
+//! Up: whoever ends the last child of a front goes on with that front, else takes the next grove. Down: whoever ends a front goes on
 //! with one of its children and leaves the others to those who are free. Nobody waits at the level of a front for fronts that have
 //! nothing to do with it, and who has nothing to do helps with a large front. Which sums are made in which order does
 //! not depend on who comes.
@@ -21,13 +21,13 @@ pub(crate) struct Counters {
     /// How many of them were taken, and how many places were given out.
     taken: AtomicUsize,
     given: AtomicUsize,
-    /// Subtrees or fronts that are not done.
+    /// Groves or fronts that are not done.
     left: AtomicUsize,
 }
 
 impl Counters {
     pub fn new(plan: &Substitution) -> Self {
-        let all = plan.trees.len() + plan.top.len();
+        let all = plan.groves.len() + plan.top.len();
         Self {
             waiting: plan.top.iter().map(|_| AtomicU32::new(0)).collect(),
             ready: (0..all).map(|_| AtomicU32::new(NONE)).collect(),
@@ -40,7 +40,7 @@ impl Counters {
     /// Whether they are enough for a plan.
     pub fn fit(&self, plan: &Substitution) -> bool {
         self.waiting.len() == plan.top.len()
-            && self.ready.len() == plan.trees.len() + plan.top.len()
+            && self.ready.len() == plan.groves.len() + plan.top.len()
     }
 
     /// Leaves nodes to whoever is free.
@@ -78,22 +78,22 @@ pub(crate) struct Order<'a> {
 }
 
 impl Order<'_> {
-    /// Calls `tree(number, member)` for all subtrees and `front(place in the top, member)` for each front after its children.
-    pub fn up(&self, tree: impl Fn(usize, usize) + Sync, front: impl Fn(usize, Aid<'_>) + Sync) {
+    /// Calls `grove(number, member)` for all groves and `front(place in the top, member)` for each front after its children.
+    pub fn up(&self, grove: impl Fn(usize, usize) + Sync, front: impl Fn(usize, Aid<'_>) + Sync) {
         let (plan, counters) = (self.plan, self.counters);
         for (waiting, front) in counters.waiting.iter().zip(&plan.top) {
             waiting.store(plan.below(front).len() as u32, Ordering::Relaxed);
         }
         counters.left.store(plan.top.len(), Ordering::Relaxed);
         let next = AtomicUsize::new(0);
-        let (trees, alone) = (plan.trees.len(), plan.without_children());
+        let (groves, alone) = (plan.groves.len(), plan.without_children());
         self.team.run_aided(self.members(), &|aid| {
             loop {
                 let first = next.fetch_add(1, Ordering::Relaxed);
-                let above = if let Some(found) = plan.trees.get(first) {
-                    self.book(aid.member(), || tree(first, aid.member()));
+                let above = if let Some(found) = plan.groves.get(first) {
+                    self.book(aid.member(), || grove(first, aid.member()));
                     found.above
-                } else if let Some(&first) = alone.get(first - trees) {
+                } else if let Some(&first) = alone.get(first - groves) {
                     self.go_through(first, aid, &front)
                 } else {
                     break;
@@ -119,10 +119,10 @@ impl Order<'_> {
         }
     }
 
-    /// Calls `front(place in the top, member)` for each front after the one above it, and `tree(number, member)` for subtrees after those.
-    pub fn down(&self, tree: impl Fn(usize, usize) + Sync, front: impl Fn(usize, Aid<'_>) + Sync) {
+    /// Calls `front(place in the top, member)` for each front after the one above it, and `grove(number, member)` for groves after those.
+    pub fn down(&self, grove: impl Fn(usize, usize) + Sync, front: impl Fn(usize, Aid<'_>) + Sync) {
         let (plan, counters) = (self.plan, self.counters);
-        let all = plan.trees.len() + plan.top.len();
+        let all = plan.groves.len() + plan.top.len();
         counters
             .ready
             .iter()
@@ -140,9 +140,9 @@ impl Order<'_> {
                 };
                 while node != NONE {
                     let done = node as usize;
-                    node = match done.checked_sub(plan.trees.len()) {
+                    node = match done.checked_sub(plan.groves.len()) {
                         None => {
-                            self.book(aid.member(), || tree(done, aid.member()));
+                            self.book(aid.member(), || grove(done, aid.member()));
                             NONE
                         }
                         Some(at) => {
@@ -176,7 +176,7 @@ impl Order<'_> {
     /// Members who may find something to do.
     fn members(&self) -> usize {
         match self.plan.top.is_empty() {
-            true => self.plan.trees.len(),
+            true => self.plan.groves.len(),
             false => self.team.size(),
         }
     }
@@ -209,7 +209,7 @@ mod tests {
 
     impl<'a> Noted<'a> {
         fn new(plan: &'a Substitution) -> Self {
-            let all = plan.trees.len() + plan.top.len();
+            let all = plan.groves.len() + plan.top.len();
             Self {
                 plan,
                 clock: AtomicU32::new(0),
@@ -219,7 +219,7 @@ mod tests {
 
         fn front(&self, front: usize, aid: Aid<'_>) {
             share(aid);
-            self.note(self.plan.trees.len() + front);
+            self.note(self.plan.groves.len() + front);
         }
 
         fn note(&self, node: usize) {
@@ -229,12 +229,12 @@ mod tests {
 
         /// Times of each node and of the front above it.
         fn pairs(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-            let trees = self.plan.trees.iter().map(|tree| tree.above);
-            let above = trees.chain(self.plan.top.iter().map(|front| front.above));
+            let groves = self.plan.groves.iter().map(|grove| grove.above);
+            let above = groves.chain(self.plan.top.iter().map(|front| front.above));
             let time = |node: usize| self.times[node].load(Ordering::Acquire);
             let pairs = above.enumerate().filter(|&(_, above)| above != NONE);
             pairs.map(move |(node, above)| {
-                (time(node), time(self.plan.trees.len() + above as usize))
+                (time(node), time(self.plan.groves.len() + above as usize))
             })
         }
     }
@@ -268,10 +268,10 @@ mod tests {
             };
             for _ in 0..50 {
                 let (up, down) = (Noted::new(&plan), Noted::new(&plan));
-                order.up(|tree, _| up.note(tree), |front, aid| up.front(front, aid));
+                order.up(|grove, _| up.note(grove), |front, aid| up.front(front, aid));
                 assert!(up.pairs().all(|(child, above)| 0 < child && child < above));
                 order.down(
-                    |tree, _| down.note(tree),
+                    |grove, _| down.note(grove),
                     |front, aid| down.front(front, aid),
                 );
                 assert!(

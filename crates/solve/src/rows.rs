@@ -34,6 +34,17 @@ pub(crate) unsafe fn copy<T: Value>(to: *mut T, from: *const T, count: usize, st
     }
 }
 
+/// The first `count` numbers of `to` += those of `from`.
+///
+/// # Safety
+/// Both are valid for so many and do not overlap; nobody else uses those of `to`.
+pub(crate) unsafe fn add<T: Value>(to: *mut T, from: *const T, count: usize) {
+    for i in 0..count {
+        // SAFETY: the caller's contract.
+        unsafe { *to.add(i) += *from.add(i) };
+    }
+}
+
 /// Row `rows[i]` of `x` += row i of `from`, for all i.
 ///
 /// # Safety

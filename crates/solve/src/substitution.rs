@@ -19,7 +19,7 @@ use tamarack_symbolic::SymbolicFactor;
 
 use crate::error::{SolveError, check_len};
 use crate::order::Order;
-use crate::plan::{Substitution, Top, Tree};
+use crate::plan::{Grove, NONE, Substitution, Top};
 use crate::rows;
 use crate::walk::{Downward, Upward};
 use crate::workspace::{Members, SolveWorkspace};
@@ -115,10 +115,10 @@ impl<'a, T: Value> Sweep<'a, T> {
 
     fn forward(&self) {
         self.order.up(
-            |tree, member| {
-                // SAFETY: subtrees have rows of x and of the accumulator of their own.
-                self.noting_tree(tree, member, |tree| unsafe {
-                    self.forward_tree(tree, member)
+            |grove, member| {
+                // SAFETY: groves have rows of x and of the accumulators of their own.
+                self.noting_grove(grove, member, |grove| unsafe {
+                    self.forward_grove(grove, member)
                 });
             },
             |front, aid| {
@@ -130,10 +130,10 @@ impl<'a, T: Value> Sweep<'a, T> {
 
     fn backward(&self) {
         self.order.down(
-            |tree, member| {
-                // SAFETY: only rows of this subtree are written; those above are final.
-                self.noting_tree(tree, member, |tree| unsafe {
-                    self.backward_tree(tree, member)
+            |grove, member| {
+                // SAFETY: only rows of these subtrees are written; those above are final.
+                self.noting_grove(grove, member, |grove| unsafe {
+                    self.backward_grove(grove, member)
                 });
             },
             |front, aid| {
@@ -143,13 +143,13 @@ impl<'a, T: Value> Sweep<'a, T> {
         );
     }
 
-    /// Does a subtree as an event.
-    fn noting_tree(&self, tree: usize, member: usize, work: impl FnOnce(&Tree)) {
-        let tree = &self.plan.trees[tree];
-        let root = FrontId::new(tree.root as usize, 0, 0);
-        let fronts = tree.root - tree.first + 1;
+    /// Does a grove as an event.
+    fn noting_grove(&self, grove: usize, member: usize, work: impl FnOnce(&Grove)) {
+        let grove = &self.plan.groves[grove];
+        let root = FrontId::new(grove.root as usize, 0, 0);
+        let fronts = grove.root - grove.first + 1;
         let span = Span::of(Activity::Subtree, root);
-        self.team().noting(member, span, fronts, || work(tree));
+        self.team().noting(member, span, fronts, || work(grove));
     }
 
     /// Does a front above the subtrees as an event.
@@ -179,16 +179,16 @@ impl<'a, T: Value> Sweep<'a, T> {
     }
 
     /// # Safety
-    /// Nobody else works on this subtree.
-    unsafe fn forward_tree(&self, tree: &Tree, member: usize) {
-        let rows = self.plan.outer_range(self.symbolic, tree).len();
-        // SAFETY: these rows are this subtree's accumulator.
-        unsafe { std::ptr::write_bytes(self.row(tree.outer), 0, rows * self.stride) };
+    /// Nobody else works on this grove.
+    unsafe fn forward_grove(&self, grove: &Grove, member: usize) {
+        let numbers = grove.outer_rows * self.stride;
+        // SAFETY: these rows are this grove's accumulators.
+        unsafe { std::ptr::write_bytes(self.row(grove.outer), 0, numbers) };
         if self.stride == 1 {
             // SAFETY: the caller's promise; the plan's rows are inside the workspace.
-            return unsafe { forward_thin(self.isa, Upward::new(self, tree, member)) };
+            return unsafe { forward_thin(self.isa, Upward::new(self, grove, member)) };
         }
-        for s in tree.first as usize..=tree.root as usize {
+        for s in grove.first as usize..=grove.root as usize {
             // A sum front has no part in L.
             if self.symbolic.npiv(s) > 0 {
                 // SAFETY: the caller's promise.
@@ -198,13 +198,13 @@ impl<'a, T: Value> Sweep<'a, T> {
     }
 
     /// # Safety
-    /// Nobody else works on this subtree, and the rows above it are final.
-    unsafe fn backward_tree(&self, tree: &Tree, member: usize) {
+    /// Nobody else works on this grove, and the rows above it are final.
+    unsafe fn backward_grove(&self, grove: &Grove, member: usize) {
         if self.stride == 1 {
             // SAFETY: the caller's promise; the plan's rows are inside the workspace.
-            return unsafe { backward_thin(self.isa, Downward::new(self, tree, member)) };
+            return unsafe { backward_thin(self.isa, Downward::new(self, grove, member)) };
         }
-        for s in (tree.first as usize..=tree.root as usize).rev() {
+        for s in (grove.first as usize..=grove.root as usize).rev() {
             if self.symbolic.npiv(s) > 0 {
                 // SAFETY: the caller's promise.
                 unsafe { self.backward_front(s, member) };
@@ -261,10 +261,15 @@ impl<'a, T: Value> Sweep<'a, T> {
         // SAFETY: these rows of the workspace are this front's, and its children's are final; positions are inside the front.
         let npiv = unsafe {
             let npiv = self.begin_forward(s, w.at(0));
-            for &node in self.plan.below(front) {
-                let (child, from) = self.plan.sums_of(node);
-                let (rows, from) = (self.symbolic.relative(child), self.row(from));
-                rows::scatter_add(w.at(0), rows, from, self.stride);
+            for sum in self.plan.sums(front) {
+                let from = self.row(sum.from as usize);
+                if sum.child == NONE {
+                    let order = npiv + self.symbolic.nupd(s);
+                    rows::add(w.at(0), from, order * self.stride);
+                } else {
+                    let rows = self.symbolic.relative(sum.child as usize);
+                    rows::scatter_add(w.at(0), rows, from, self.stride);
+                }
             }
             npiv
         };

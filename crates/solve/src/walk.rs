@@ -1,4 +1,4 @@
-//! The fronts of a subtree in the order of a substitution with one right-hand side.
+//! The fronts of a grove in the order of a substitution with one right-hand side.
 //!
 //! Thin fronts are handed out one after another to the kernel that goes through them
 //! ([`forward_thin`](tamarack_dense::forward_thin)); the others are done on the way from one to the
@@ -7,10 +7,10 @@
 use tamarack_dense::{THIN, ThinFront};
 use tamarack_numeric::Value;
 
-use crate::plan::Tree;
+use crate::plan::Grove;
 use crate::substitution::Sweep;
 
-/// Fronts of a subtree from the first to the root.
+/// Fronts of a grove from the first to the last root.
 pub(crate) struct Upward<'a, T> {
     sweep: &'a Sweep<'a, T>,
     targets: &'a [u32],
@@ -20,7 +20,7 @@ pub(crate) struct Upward<'a, T> {
     next: usize,
 }
 
-/// The same from the root to the first.
+/// The same from the last root to the first.
 pub(crate) struct Downward<'a, T> {
     sweep: &'a Sweep<'a, T>,
     first: usize,
@@ -31,15 +31,15 @@ pub(crate) struct Downward<'a, T> {
 
 impl<'a, T: Value> Upward<'a, T> {
     /// # Safety
-    /// While fronts are handed out, nobody else works on this subtree, and the member's space is this
+    /// While fronts are handed out, nobody else works on this grove, and the member's space is this
     /// walk's alone.
-    pub unsafe fn new(sweep: &'a Sweep<'a, T>, tree: &Tree, member: usize) -> Self {
+    pub unsafe fn new(sweep: &'a Sweep<'a, T>, grove: &Grove, member: usize) -> Self {
         Self {
             sweep,
             targets: sweep.plan.targets(),
-            root: tree.root as usize,
+            root: grove.root as usize,
             member,
-            next: tree.first as usize,
+            next: grove.first as usize,
         }
     }
 }
@@ -74,13 +74,13 @@ impl<'a, T: Value> Iterator for Upward<'a, T> {
 
 impl<'a, T: Value> Downward<'a, T> {
     /// # Safety
-    /// As [`Upward::new`]; and the rows above the subtree are final.
-    pub unsafe fn new(sweep: &'a Sweep<'a, T>, tree: &Tree, member: usize) -> Self {
+    /// As [`Upward::new`]; and the rows above the grove are final.
+    pub unsafe fn new(sweep: &'a Sweep<'a, T>, grove: &Grove, member: usize) -> Self {
         Self {
             sweep,
-            first: tree.first as usize,
+            first: grove.first as usize,
             member,
-            next: tree.root as usize + 1,
+            next: grove.root as usize + 1,
         }
     }
 }
