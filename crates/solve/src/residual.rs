@@ -119,12 +119,12 @@ impl Residual {
             r: [0.0],
             size: [0.0],
         };
-        fill(&mut self.rows, tiles, |_| nothing);
         // Entries are counted in `r`.
-        tiles.sum(&mut self.walk, &mut self.rows, |row, v, _| {
+        let add = |row: &mut Row<1>, v: f64, _| {
             row.r[0] += 1.0;
             row.size[0] += v.abs();
-        });
+        };
+        tiles.sum(&mut self.walk, &mut self.rows, &[(); 0], |_| nothing, add);
         norms(&self.rows, tiles, |row| (row.size[0], row.r[0]))
     }
 
@@ -132,19 +132,20 @@ impl Residual {
     /// [with many entries](Tiles::is_heavy): rows are twice as long meanwhile, and are copied once.
     pub fn measure_alone(&mut self, tiles: &Tiles<'_>, x: &[f64], b: &[f64]) -> (Norms, Errors) {
         tiles.prepare(&mut self.walk);
-        fill(&mut self.first, tiles, |i| FirstRow {
+        let start = |i: usize| FirstRow {
             row: Row::start([b[i]]),
             sum: 0.0,
             count: 0.0,
-        });
-        tiles.sum(&mut self.walk, &mut self.first, |to, v, j| {
+        };
+        let add = |to: &mut FirstRow, v: f64, j: usize| {
             to.row.subtract(v, &[x[j]]);
             to.sum += v.abs();
             to.count += 1.0;
-        });
+        };
+        tiles.sum(&mut self.walk, &mut self.first, x, start, add);
         let first = &self.first;
         let norms = norms(first, tiles, |row| (row.sum, row.count));
-        fill(&mut self.rows, tiles, |i| first[i].row);
+        tiles.fill(&mut self.rows, |i| first[i].row);
         let [errors] = errors(&self.rows, tiles, &norms, [x], [b]);
         (norms, errors)
     }
@@ -158,13 +159,12 @@ impl Residual {
         b: &[f64],
         precision: ResidualPrecision,
     ) -> Errors {
-        start(&mut self.rows, tiles, [b]);
         match precision {
             ResidualPrecision::Double => {
                 let (x, _) = x.as_chunks();
-                subtract(&mut self.walk, &mut self.rows, tiles, x);
+                subtract(&mut self.walk, &mut self.rows, tiles, x, [b]);
             }
-            ResidualPrecision::Quad => self.quad(tiles, x),
+            ResidualPrecision::Quad => self.quad(tiles, x, b),
         }
         let [errors] = errors(&self.rows, tiles, norms, [x], [b]);
         errors
@@ -178,20 +178,18 @@ impl Residual {
         x: [&[f64]; LANES],
         b: [&[f64]; LANES],
     ) -> [Errors; LANES] {
-        fill(&mut self.x, tiles, |i| x.map(|x| x[i]));
-        start(&mut self.together, tiles, b);
-        subtract(&mut self.walk, &mut self.together, tiles, &self.x);
+        tiles.fill(&mut self.x, |i| x.map(|x| x[i]));
+        subtract(&mut self.walk, &mut self.together, tiles, &self.x, b);
         errors(&self.together, tiles, norms, x, b)
     }
 
-    fn quad(&mut self, tiles: &Tiles<'_>, x: &[f64]) {
-        let from = &self.rows;
-        fill(&mut self.long, tiles, |i| LongRow {
-            row: from[i],
+    fn quad(&mut self, tiles: &Tiles<'_>, x: &[f64], b: &[f64]) {
+        let start = |i: usize| LongRow {
+            row: Row::start([b[i]]),
             low: 0.0,
-        });
+        };
         // `r −= v·x`, with the errors of product and sum kept apart.
-        tiles.sum(&mut self.walk, &mut self.long, move |to, v, j| {
+        let add = |to: &mut LongRow, v: f64, j: usize| {
             let product = v * x[j];
             let product_error = v.mul_add(x[j], -product);
             let before = to.row.r[0];
@@ -201,9 +199,10 @@ impl Residual {
             to.row.r[0] = sum;
             to.row.size[0] += product.abs();
             to.low += sum_error - product_error;
-        });
+        };
+        tiles.sum(&mut self.walk, &mut self.long, x, start, add);
         let long = &self.long;
-        fill(&mut self.rows, tiles, |i| {
+        tiles.fill(&mut self.rows, |i| {
             let LongRow { row, low } = long[i];
             let r = [row.r[0] + low];
             Row { r, ..row }
@@ -211,19 +210,16 @@ impl Residual {
     }
 }
 
-/// `r ← b`, and sizes likewise.
-fn start<const W: usize>(rows: &mut Vec<Row<W>>, tiles: &Tiles<'_>, b: [&[f64]; W]) {
-    fill(rows, tiles, |i| Row::start(b.map(|b| b[i])));
-}
-
-/// `r ← r − A x`, and sizes likewise.
+/// `r ← b − A x`, and sizes likewise.
 fn subtract<const W: usize>(
     walk: &mut Walk,
-    rows: &mut [Row<W>],
+    rows: &mut Vec<Row<W>>,
     tiles: &Tiles<'_>,
     x: &[[f64; W]],
+    b: [&[f64]; W],
 ) {
-    tiles.sum(walk, rows, |row, v, j| row.subtract(v, &x[j]));
+    let start = |i: usize| Row::start(b.map(|b| b[i]));
+    tiles.sum(walk, rows, x, start, |row, v, j| row.subtract(v, &x[j]));
 }
 
 /// Largest sum and largest count of all rows, given those of one.
@@ -296,22 +292,6 @@ fn copy_lane<const W: usize>(all: &[Row<W>], lane: usize, tiles: &Tiles<'_>, to:
 /// `r / size`, NaN where the size is not finite: nothing is known then.
 fn quotient(r: f64, size: f64) -> f64 {
     if size.is_finite() { r / size } else { f64::NAN }
-}
-
-/// Sets the rows of a matrix, side by side, new memory as well.
-fn fill<S: Copy + Send>(rows: &mut Vec<S>, tiles: &Tiles<'_>, row: impl Fn(usize) -> S + Sync) {
-    let n = tiles.a.n();
-    rows.clear();
-    rows.reserve(n);
-    let all = Shared(rows.as_mut_ptr());
-    tiles.for_rows(|_, rows| {
-        for i in rows {
-            // SAFETY: there is room for n rows, and blocks of them are disjoint.
-            unsafe { all.at(i).write(row(i)) };
-        }
-    });
-    // SAFETY: the blocks are all rows.
-    unsafe { rows.set_len(n) };
 }
 
 /// `‖v‖∞`, NaN where an entry is.

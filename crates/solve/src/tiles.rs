@@ -7,8 +7,8 @@
 //! one after another. Cost: one pass over the entries, and a look at every column for each of its
 //! tiles that is not empty; meshes in their natural order have few.
 //!
-//! Where most columns reach far ([`LowerRows`]), the entries are copied row by row as well, and each row
-//! is summed by itself: twice the bytes, but in one pass that writes nothing but its own row.
+//! Where most columns reach far, each row is summed by itself ([`FullRows`]): more than twice the bytes, but in one pass
+//! that writes nothing but its own row, and what a row needs is asked for ahead.
 //!
 //! Invariant: what a row gets, it gets in an order that follows from the pattern, whatever the number of
 //! threads.
@@ -16,10 +16,11 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tamarack_dense::prefetch;
 use tamarack_numeric::{Activity, Span, Team};
 use tamarack_sparse::SymmetricCsc;
 
-use crate::lower_rows::LowerRows;
+use crate::full_rows::FullRows;
 use crate::substitution::Shared;
 
 /// Blocks of columns, and so threads that find work.
@@ -33,9 +34,6 @@ const SAMPLE: usize = 16;
 
 /// Entries of a column in a tile up to which a look at it counts: with 2 rows are faster, with 10 slower.
 const FEW: u64 = 4;
-
-/// Threads that copy the rows of another pattern, at most: each counts the entries of all rows.
-const COPIERS: usize = 4;
 
 /// Entries of a column, on average, from which a pass over the matrix is mostly about these: 12 bytes each, where all that is done once for
 /// each row of [`Residual`](crate::residual::Residual) moves about 100. With fewer nothing was tried.
@@ -52,6 +50,8 @@ pub(crate) struct Tiles<'a> {
     /// Where the blocks begin; `cuts[count]` is n.
     cuts: [usize; BLOCKS + 1],
     count: usize,
+    /// Whether rows are summed one by one.
+    scattered: bool,
 }
 
 /// What products need beside a matrix, kept from one to the next.
@@ -60,7 +60,7 @@ pub(crate) struct Walk {
     /// Of each column, the first entry that is not used yet.
     next: Vec<u32>,
     /// The rows of a matrix whose columns reach far.
-    rows: Option<LowerRows>,
+    rows: Option<FullRows>,
 }
 
 impl<'a> Tiles<'a> {
@@ -77,35 +77,39 @@ impl<'a> Tiles<'a> {
                 .partition_point(|&p| p < before)
                 .min(a.n());
         }
-        Self {
+        let mut tiles = Self {
             a,
             team,
             cuts,
             count,
-        }
+            scattered: false,
+        };
+        tiles.scattered = tiles.reach_far() && FullRows::can_hold(pattern);
+        tiles
     }
 
-    /// Whether the entries take more memory than what products read and write for each row.
+    /// Whether a pass over the matrix costs more than rows that are twice as long: entries take more memory than what products read and
+    /// write for each row, or they are anywhere.
     pub fn is_heavy(&self) -> bool {
-        self.a.pattern().nnz_lower() >= HEAVY * self.a.n() as u64
+        self.a.pattern().nnz_lower() >= HEAVY * self.a.n() as u64 || self.scattered
     }
 
     /// Prepares for products with this matrix.
     pub fn prepare(&self, walk: &mut Walk) {
         let rows = walk.rows.take();
-        walk.rows = self.scattered().then(|| {
+        walk.rows = self.scattered.then(|| {
             let mut rows = rows.unwrap_or_default();
-            // The lists come out the same for any blocks.
-            let blocks = self.team.map_or(1, Team::size).min(COPIERS).min(self.count);
-            let cut = |c: usize| self.cuts[self.count * c / blocks];
-            let cuts: Vec<usize> = (0..=blocks).map(cut).collect();
-            rows.refill(self.a, &cuts, |count, body| self.each(count, body));
+            // They come out the same for any ranges.
+            let ranges = self.team.map_or(1, Team::size).min(BLOCKS);
+            rows.refill(self.a.pattern(), ranges, |count, body| {
+                self.each(count, body)
+            });
             rows
         });
     }
 
     /// Whether columns would be looked at for more than two tiles below their own, by a sample, and have few entries in each.
-    fn scattered(&self) -> bool {
+    fn reach_far(&self) -> bool {
         let looks_of = |c: usize| {
             let columns = self.cuts[c]..self.cuts[c + 1];
             let sample = columns.clone().step_by(SAMPLE);
@@ -145,43 +149,72 @@ impl<'a> Tiles<'a> {
         });
     }
 
-    /// Calls `add(sums[i], a_ij, j)` for all entries of the full matrix, for which `walk` is prepared.
-    pub fn sum<S: Copy + Send>(
+    /// Sets `sums[i]` to `start(i)` for all rows, new memory as well, and calls `add(sums[i], a_ij, j)` for all entries of the full
+    /// matrix, for which `walk` is prepared; before that it may ask for number j of what is multiplied.
+    pub fn sum<S: Copy + Send, X: Sync>(
         &self,
         walk: &mut Walk,
-        sums: &mut [S],
+        sums: &mut Vec<S>,
+        x: &[X],
+        start: impl Fn(usize) -> S + Sync,
         add: impl Fn(&mut S, f64, usize) + Sync,
     ) {
-        assert_eq!(sums.len(), self.a.n());
-        let sums = Shared(sums.as_mut_ptr());
         match &walk.rows {
-            Some(rows) => self.by_rows(rows, sums, add),
-            None => self.by_tiles(&mut walk.next, sums, add),
+            Some(rows) => self.by_rows(rows, sums, x, start, add),
+            None => {
+                self.fill(sums, start);
+                self.by_tiles(&mut walk.next, Shared(sums.as_mut_ptr()), add);
+            }
         }
     }
 
-    fn by_rows<S: Copy + Send>(
-        &self,
-        lower: &LowerRows,
-        sums: Shared<S>,
-        add: impl Fn(&mut S, f64, usize) + Sync,
-    ) {
-        let n = self.a.n();
-        self.each(n.div_ceil(PART), move |part| {
-            for i in part * PART..n.min((part + 1) * PART) {
-                // SAFETY: there are n sums, and only this call has this one.
-                let sum = unsafe { &mut *sums.at(i) };
-                let mut own = *sum;
-                for entry in lower.row(i) {
-                    add(&mut own, entry.value, entry.column as usize);
-                }
-                let (rows, values) = self.a.column(i);
-                for (&j, &v) in rows.iter().zip(values) {
-                    add(&mut own, v, j as usize);
-                }
-                *sum = own;
+    /// Sets the rows of a vector, side by side, new memory as well.
+    pub fn fill<S: Copy + Send>(&self, rows: &mut Vec<S>, row: impl Fn(usize) -> S + Sync) {
+        let all = self.room(rows);
+        self.for_rows(|_, rows| {
+            for i in rows {
+                // SAFETY: there is room for n rows, and blocks of them are disjoint.
+                unsafe { all.at(i).write(row(i)) };
             }
         });
+        // SAFETY: the blocks are all rows.
+        unsafe { rows.set_len(self.a.n()) };
+    }
+
+    /// Room for n rows, none of which is there.
+    fn room<S>(&self, rows: &mut Vec<S>) -> Shared<S> {
+        rows.clear();
+        rows.reserve(self.a.n());
+        Shared(rows.as_mut_ptr())
+    }
+
+    fn by_rows<S: Copy + Send, X: Sync>(
+        &self,
+        all: &FullRows,
+        sums: &mut Vec<S>,
+        x: &[X],
+        start: impl Fn(usize) -> S + Sync,
+        add: impl Fn(&mut S, f64, usize) + Sync,
+    ) {
+        let (n, to, values) = (self.a.n(), self.room(sums), self.a.values());
+        self.each(n.div_ceil(PART), |part| {
+            for i in part * PART..n.min((part + 1) * PART) {
+                let mut sum = start(i);
+                for (entry, later) in all.row(i) {
+                    prefetch(x.as_ptr().wrapping_add(later.column as usize));
+                    prefetch(values.as_ptr().wrapping_add(later.source as usize));
+                    add(
+                        &mut sum,
+                        values[entry.source as usize],
+                        entry.column as usize,
+                    );
+                }
+                // SAFETY: there is room for n sums, and only this call has this one.
+                unsafe { to.at(i).write(sum) };
+            }
+        });
+        // SAFETY: the parts are all rows.
+        unsafe { sums.set_len(n) };
     }
 
     fn by_tiles<S: Copy + Send>(
@@ -344,8 +377,8 @@ mod tests {
                 let team = (threads > 0).then(|| Team::new(threads));
                 let tiles = Tiles::new(&a, team.as_ref());
                 let product = |walk: &mut Walk| {
-                    let mut sums = vec![0.0; n];
-                    tiles.sum(walk, &mut sums, |sum, v, j| *sum += v * x[j]);
+                    let mut sums = vec![1.0; n + 1];
+                    tiles.sum(walk, &mut sums, &x, |_| 0.0, |sum, v, j| *sum += v * x[j]);
                     sums
                 };
                 let mut walk = Walk::default();
@@ -371,8 +404,14 @@ mod tests {
             let tiles = Tiles::new(a, Some(&team));
             tiles.prepare(&mut walk);
             assert!(walk.rows.is_some());
-            let mut sums = vec![0.0; a.n()];
-            tiles.sum(&mut walk, &mut sums, |sum, v, j| *sum += v * x[j]);
+            let mut sums = Vec::new();
+            tiles.sum(
+                &mut walk,
+                &mut sums,
+                &x,
+                |_| 0.0,
+                |sum, v, j| *sum += v * x[j],
+            );
             assert_eq!(sums, want);
         }
     }
