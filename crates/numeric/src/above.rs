@@ -12,10 +12,10 @@ use tamarack_plan::FactorPlan;
 /// Fronts of a plan's top by their places in it.
 #[derive(Debug)]
 pub(crate) struct Above {
-    /// Children of each front, and the place of the one above it.
+    /// Groves and fronts below each front, and the place of the one above it.
     children: Vec<usize>,
     parent: Vec<Option<usize>>,
-    /// The place of the front above each subtree.
+    /// The place of the front above each grove.
     above: Vec<Option<usize>>,
     window: usize,
     state: Mutex<State>,
@@ -27,15 +27,15 @@ pub(crate) struct Above {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Children of each front that are not done.
+    /// Those below each front that are not done.
     waiting: Vec<usize>,
-    /// Fronts whose children are done, not begun.
+    /// Fronts that wait for none of them, not begun.
     ready: Vec<usize>,
     done: Vec<bool>,
     /// All before this one are done.
     all_before: usize,
-    /// Subtrees that are not done.
-    subtrees: usize,
+    /// Groves that are not done.
+    groves: usize,
 }
 
 impl Above {
@@ -46,9 +46,9 @@ impl Above {
         place.extend(top.iter().zip(0..).map(|(&s, k)| (s as usize, k)));
         let above = |s: u32| place.get(&symbolic.parent(s as usize)?).copied();
         let parent: Vec<Option<usize>> = top.iter().map(|&s| above(s)).collect();
-        // With nothing above them, subtrees may be as many as unknowns.
-        let below = if top.is_empty() { &[] } else { plan.subtrees() };
-        let above: Vec<Option<usize>> = below.iter().map(|tree| above(tree.root)).collect();
+        // With nothing above them, groves may be as many as unknowns.
+        let below = if top.is_empty() { &[] } else { plan.groves() };
+        let above: Vec<Option<usize>> = below.iter().map(|grove| above(grove.root)).collect();
         let children = children_of(&parent, &above);
         Self {
             window: plan.top_window(),
@@ -76,7 +76,7 @@ impl Above {
         state.done.clear();
         state.done.resize(self.children.len(), false);
         state.all_before = 0;
-        state.subtrees = self.above.len();
+        state.groves = self.above.len();
         self.left.store(self.children.len(), Ordering::Release);
         self.say(&state);
     }
@@ -113,14 +113,14 @@ impl Above {
         self.left.fetch_sub(1, Ordering::Release);
     }
 
-    /// A subtree, by its place among those of the plan, is done.
-    pub fn end_subtree(&self, tree: usize) {
+    /// A grove, by its place among those of the plan, is done.
+    pub fn end_grove(&self, grove: usize) {
         if self.children.is_empty() {
             return;
         }
         let mut state = self.state();
-        state.subtrees -= 1;
-        self.end_child(self.above[tree], &mut state);
+        state.groves -= 1;
+        self.end_child(self.above[grove], &mut state);
     }
 
     fn end_child(&self, parent: Option<usize>, state: &mut State) {
@@ -135,7 +135,7 @@ impl Above {
 
     /// Whether nothing is in the memory of a front that others still read or work in.
     fn is_early(&self, k: usize, state: &State) -> bool {
-        match state.subtrees {
+        match state.groves {
             0 => k <= state.all_before + self.window,
             _ => self.window > 0 && k <= self.window,
         }
@@ -153,7 +153,7 @@ impl Above {
     }
 }
 
-/// Children of each front, given the places above all others and all subtrees.
+/// How many are below each front, given the places above all others and all groves.
 fn children_of(parent: &[Option<usize>], above: &[Option<usize>]) -> Vec<usize> {
     let mut children = vec![0; parent.len()];
     let all = parent.iter().chain(above).flatten();
@@ -232,12 +232,12 @@ mod tests {
             let above = above(&parent, &subtrees, window);
             above.begin();
             assert_eq!(above.take(), None);
-            above.end_subtree(0);
+            above.end_grove(0);
             assert_eq!(above.take(), (window == 3).then_some(2));
-            above.end_subtree(1);
+            above.end_grove(1);
             assert_eq!(above.take(), (window > 0).then_some(0));
-            above.end_subtree(3);
-            above.end_subtree(2);
+            above.end_grove(3);
+            above.end_grove(2);
             assert_eq!(above.take(), Some(usize::from(window > 0)));
         }
     }

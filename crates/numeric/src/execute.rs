@@ -164,7 +164,7 @@ impl<T: Value> Execution<'_, T> {
         let members = if short { 1 } else { plan.threads() };
         // A profile keeps the phases apart.
         if plan.top_window() == 0 || short || team.profiler().is_some() {
-            let of_subtrees = members.min(plan.subtrees().len());
+            let of_subtrees = members.min(plan.groves().len());
             team.during(Phase::Subtrees, 0, || team.run_by(of_subtrees, &below));
             if !plan.top().is_empty() {
                 team.during(Phase::Top, 0, || team.run_aided(members, &above));
@@ -199,21 +199,21 @@ impl<T: Value> Execution<'_, T> {
         let plan = self.memory.plan;
         // A team may have more members than the plan has stacks.
         while member < plan.threads() {
-            let tree = next.fetch_add(1, Ordering::Relaxed);
-            let Some(subtree) = plan.subtrees().get(tree) else {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(grove) = plan.groves().get(place) else {
                 break;
             };
             let profiler = team.profiler();
-            let mut book = profiler.map(|p| Book::subtree(p, member, subtree.root));
-            for s in subtree.first..=subtree.root {
+            let mut book = profiler.map(|p| Book::subtree(p, member, grove.root));
+            for s in grove.first..=grove.root {
                 let crew = (Crew::Alone(member), self.memory.packed_part(member));
-                // SAFETY: subtrees are disjoint, and the stack is this member's own.
+                // SAFETY: groves are disjoint, and the stack is this member's own.
                 unsafe { self.process(s as usize, member, crew, failure, book.as_mut()) };
             }
             if let Some(book) = book {
                 book.close();
             }
-            self.above.end_subtree(tree);
+            self.above.end_grove(place);
         }
     }
 

@@ -122,6 +122,61 @@ pub(crate) fn cut(
     (roots, top)
 }
 
+/// Subtrees of the assembly tree that one thread walks alone, in postorder, one after the other: siblings, or trees of the forest. Mostly
+/// it is one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grove {
+    /// First supernode of the first subtree; all of them are `first..=root`.
+    pub first: u32,
+    /// The root of the last one.
+    pub root: u32,
+    /// Predicted seconds of one thread.
+    pub secs: f64,
+}
+
+/// Tasks that each thread gets at least, where a front has thousands of small children: a task for each would take longer than
+/// its work, and threads would write to the same lines.
+const GROVES_PER_THREAD: f64 = 32.0;
+
+/// The tasks of some subtrees, largest first, given seconds and first supernode of each: those that stand side by side below one front go
+/// together while they are small. One thread gets each by itself, in the order that is given.
+pub(crate) fn groves(
+    symbolic: &SymbolicFactor,
+    roots: &[u32],
+    subtree: impl Fn(u32) -> (f64, u32),
+    threads: usize,
+) -> Vec<Grove> {
+    let one = |&root: &u32| {
+        let (secs, first) = subtree(root);
+        Grove { first, root, secs }
+    };
+    let each: Vec<Grove> = roots.iter().map(one).collect();
+    if threads == 1 {
+        return each;
+    }
+    let total: f64 = each.iter().map(|grove| grove.secs).sum();
+    let limit = total / (threads as f64 * GROVES_PER_THREAD);
+    let parent = |grove: &Grove| symbolic.parent(grove.root as usize);
+    let mut sorted = each;
+    sorted.sort_unstable_by_key(|grove| grove.root);
+    let mut out: Vec<Grove> = Vec::new();
+    for grove in sorted {
+        match out.last_mut() {
+            Some(last)
+                if last.root + 1 == grove.first
+                    && parent(last) == parent(&grove)
+                    && last.secs + grove.secs <= limit =>
+            {
+                last.root = grove.root;
+                last.secs += grove.secs;
+            }
+            _ => out.push(grove),
+        }
+    }
+    out.sort_by(|a, b| b.secs.total_cmp(&a.secs)); // those of the same length stay in their order
+    out
+}
+
 /// Part of the time that one cut must save over another: sums of the same fronts in another order differ by less. Without it a chain of fronts,
 /// where no cut saves anything, is cut deep down.
 const LEAST_GAIN: f64 = 1e-9;

@@ -24,11 +24,12 @@ mod staged;
 mod top;
 
 pub use cost::{front_assembly_bytes, predicted_secs};
+pub use cut::Grove;
 pub use error::PlanError;
 pub use machine::{FrontRates, Machine};
 pub use memory::MemoryUse;
 pub use options::{PlanOptions, Precision};
-pub use plan::{FactorPlan, Subtree, UpdatePlace};
+pub use plan::{FactorPlan, UpdatePlace};
 pub use report::Bytes;
 pub use staged::{FrontSizes, StagedPlan};
 pub use tamarack_symbolic::front_flops;

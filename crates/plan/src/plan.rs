@@ -7,7 +7,7 @@ use tamarack_dense::{BlockColumns, PanelLayout, Strips};
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::cost::front_secs;
-use crate::cut::{cut, list_schedule};
+use crate::cut::{Grove, cut, groves, list_schedule};
 use crate::error::PlanError;
 use crate::laid::{Laid, Needs};
 use crate::machine::Machine;
@@ -16,17 +16,6 @@ use crate::options::{PlanOptions, Precision};
 use crate::places::Tree;
 use crate::sizes::{Largest, bytes, packed_len, plan_bytes, workspace_bytes};
 use crate::top::TopOrder;
-
-/// A subtree of the assembly tree that one thread walks alone, in postorder.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Subtree {
-    /// First supernode; the subtree is `first..=root`.
-    pub first: u32,
-    /// Its root, the last supernode.
-    pub root: u32,
-    /// Predicted seconds of one thread.
-    pub secs: f64,
-}
 
 /// Where an update matrix stands, in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +38,7 @@ pub struct FactorPlan {
     options: PlanOptions,
     threads: usize,
     laid: Laid,
-    subtrees: Vec<Subtree>,
+    groves: Vec<Grove>,
     memory: MemoryUse,
     /// Of the largest front, and of the largest that is eliminated in one piece.
     orders: [usize; 2],
@@ -84,19 +73,13 @@ impl FactorPlan {
         let (subtree_secs, first) = subtree_sums(&symbolic, &secs);
         let (roots, top) = cut(&symbolic, &secs, &subtree_secs, threads);
         let Largest { orders, panel_room } = Largest::of(&symbolic, options.block);
-        let subtrees: Vec<Subtree> = roots
-            .iter()
-            .map(|&root| Subtree {
-                first: first[root as usize],
-                root,
-                secs: subtree_secs[root as usize],
-            })
-            .collect();
+        let siblings = |s: u32| (subtree_secs[s as usize], first[s as usize]);
+        let groves = groves(&symbolic, &roots, siblings, threads);
         let packed = |s: usize| packed_len(options, symbolic.npiv(s), symbolic.nupd(s));
-        let of_subtrees = subtrees
+        let in_groves = groves
             .iter()
             .flat_map(|t| t.first as usize..=t.root as usize);
-        let packed_part = of_subtrees.map(packed).max().unwrap_or(0);
+        let packed_part = in_groves.map(packed).max().unwrap_or(0);
         let own_bytes = workspace_bytes(options, orders, threads)
             + bytes((panel_room * threads) as u64, value_bytes)?;
         let analysis_bytes = symbolic.heap_bytes() + plan_bytes(count);
@@ -111,7 +94,7 @@ impl FactorPlan {
         let tree = Tree::new(&symbolic, options.block, value_bytes, &first);
         let by_time = |top: &[u32]| TopOrder::by_time(&symbolic, top, &secs, threads);
         let laid = Laid::new(&tree, &needs, top, by_time)?;
-        let below = list_schedule(subtrees.iter().map(|t| t.secs), threads);
+        let below = list_schedule(groves.iter().map(|t| t.secs), threads);
         let above: f64 = laid.top.fronts.iter().map(|&s| secs[s as usize]).sum();
         let memory = MemoryUse {
             factor_bytes: bytes(laid.places.factor_len, value_bytes)?,
@@ -126,7 +109,7 @@ impl FactorPlan {
             options: *options,
             threads,
             laid,
-            subtrees,
+            groves,
             memory,
             orders,
             packed_part,
@@ -257,8 +240,8 @@ impl FactorPlan {
 
     /// Subtrees for single threads, in the order in which they are to be begun; one thread's
     /// places depend on it.
-    pub fn subtrees(&self) -> &[Subtree] {
-        &self.subtrees
+    pub fn groves(&self) -> &[Grove] {
+        &self.groves
     }
 
     /// Supernodes above the subtrees, in the order in which they are to be begun, children before parents; threads work on them

@@ -51,7 +51,7 @@ impl fmt::Display for FactorPlan {
         row(f, "supernodes", fronts)?;
         let tasks = format!(
             "{} + {} fronts shared",
-            self.subtrees().len(),
+            self.groves().len(),
             self.top().len()
         );
         row(f, "subtree tasks", tasks)?;

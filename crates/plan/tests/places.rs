@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use random::random_symbolic;
-use tamarack_plan::{FactorPlan, Machine, PlanError, PlanOptions, Precision, UpdatePlace};
+use tamarack_plan::{FactorPlan, Grove, Machine, PlanError, PlanOptions, Precision, UpdatePlace};
 use tamarack_symbolic::SymbolicFactor;
 
 fn plan(symbolic: &Arc<SymbolicFactor>, threads: usize, block: usize) -> FactorPlan {
@@ -111,29 +111,40 @@ fn apart(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.end <= b.start || b.end <= a.start || a.is_empty() || b.is_empty()
 }
 
-/// Walks a subtree whose inner matrices stand on a member's stack.
-fn walk_on_stack(plan: &FactorPlan, first: u32, root: u32, member: usize) {
+/// Walks the subtrees of a grove, whose inner matrices stand on a member's stack; those of their roots come beside it. Returns how many.
+fn walk_on_stack(plan: &FactorPlan, grove: &Grove, member: usize, beside: &mut Live<'_>) -> usize {
     let mut live = Live::new(plan);
-    for s in first as usize..=root as usize {
+    let mut roots = Vec::new();
+    let parent = |s: usize| plan.symbolic().parent(s);
+    for s in grove.first as usize..=grove.root as usize {
+        let is_root = parent(s).is_none_or(|up| up > grove.root as usize);
+        if is_root {
+            assert_eq!(parent(s), parent(grove.root as usize));
+            roots.push(s);
+        }
         let place = range(plan, s, member);
         let stack = plan.stack(member);
         let inside = stack.start <= place.start && place.end <= stack.end;
-        assert!(inside || place.is_empty() || s == root as usize);
+        assert!(inside || place.is_empty() || is_root);
         live.come(s, place);
         live.drop_children(s);
     }
+    for &root in &roots {
+        beside.come(root, range(plan, root, 0));
+    }
+    roots.len()
 }
 
 #[test]
 fn what_lives_together_never_overlaps() {
-    let (mut tops, mut windows) = (0, 0);
+    let (mut tops, mut windows, mut several) = (0, 0, 0);
     for seed in 0..400 {
         let symbolic = random_symbolic(seed);
         for (threads, block) in [(1, 64), (1, 5), (2, 8), (5, 3)] {
             let plan = plan(&symbolic, threads, block);
             let mut live = Live::new(&plan);
-            let subtrees = plan.subtrees();
-            let below = || subtrees.iter().flat_map(|t| t.first..=t.root);
+            let groves = plan.groves();
+            let below = || groves.iter().flat_map(|t| t.first..=t.root);
             let mut walked: Vec<u32> = below().chain(plan.top().iter().copied()).collect();
             walked.sort_unstable();
             assert!(walked.into_iter().eq(0..symbolic.supernodes() as u32));
@@ -154,9 +165,8 @@ fn what_lives_together_never_overlaps() {
             for member in 0..threads {
                 live.keep(format!("stack {member}"), plan.stack(member));
             }
-            for (k, tree) in subtrees.iter().enumerate() {
-                walk_on_stack(&plan, tree.first, tree.root, k % threads);
-                live.come(tree.root as usize, range(&plan, tree.root as usize, 0));
+            for (k, grove) in groves.iter().enumerate() {
+                several += usize::from(walk_on_stack(&plan, grove, k % threads, &mut live) > 1);
             }
             if plan.top_window() == 0 {
                 live.kept.truncate(panels);
@@ -186,6 +196,7 @@ fn what_lives_together_never_overlaps() {
     }
     assert!(tops > 1000, "the cuts left only {tops} fronts above them");
     assert!(windows > 100, "only {windows} plans have a window");
+    assert!(several > 100, "only {several} tasks of several subtrees");
 }
 
 #[test]
@@ -217,9 +228,9 @@ fn a_plan_uses_no_more_threads_than_its_work_is_worth() {
 }
 
 #[test]
-fn subtrees_come_largest_first() {
+fn groves_come_largest_first() {
     let plan = plan(&random_symbolic(5), 4, 32);
-    assert!(plan.subtrees().windows(2).all(|w| w[0].secs >= w[1].secs));
+    assert!(plan.groves().windows(2).all(|w| w[0].secs >= w[1].secs));
 }
 
 #[test]

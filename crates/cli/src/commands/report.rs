@@ -155,7 +155,7 @@ impl PlanReport {
             workspace_bytes: memory.workspace_bytes,
             analysis_bytes: memory.analysis_bytes,
             largest_front: plan.largest_front(),
-            subtree_tasks: plan.subtrees().len(),
+            subtree_tasks: plan.groves().len(),
             shared_fronts: plan.top().len(),
         }
     }
