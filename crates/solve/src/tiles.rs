@@ -35,6 +35,9 @@ const SAMPLE: usize = 16;
 /// Entries of a column in a tile up to which a look at it counts: with 2 rows are faster, with 10 slower.
 const FEW: u64 = 4;
 
+/// Threads that find the rows of another pattern, at most: each counts what it has in all of them.
+const MOST: usize = 8;
+
 /// Entries of a column, on average, from which a pass over the matrix is mostly about these: 12 bytes each, where all that is done once for
 /// each row of [`Residual`](crate::residual::Residual) moves about 100. With fewer nothing was tried.
 const HEAVY: u64 = 8;
@@ -99,9 +102,11 @@ impl<'a> Tiles<'a> {
         let rows = walk.rows.take();
         walk.rows = self.scattered.then(|| {
             let mut rows = rows.unwrap_or_default();
-            // They come out the same for any ranges.
-            let ranges = self.team.map_or(1, Team::size).min(BLOCKS);
-            rows.refill(self.a.pattern(), ranges, |count, body| {
+            // They come out the same for any blocks.
+            let blocks = self.team.map_or(1, Team::size).min(MOST).min(self.count);
+            let cut = |c: usize| self.cuts[self.count * c / blocks];
+            let cuts: Vec<usize> = (0..=blocks).map(cut).collect();
+            rows.refill(self.a.pattern(), &cuts, &|count, body| {
                 self.each(count, body)
             });
             rows
