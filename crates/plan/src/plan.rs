@@ -73,8 +73,8 @@ impl FactorPlan {
         let (subtree_secs, first) = subtree_sums(&symbolic, &secs);
         let (roots, top) = cut(&symbolic, &secs, &subtree_secs, threads);
         let Largest { orders, panel_room } = Largest::of(&symbolic, options.block);
-        let siblings = |s: u32| (subtree_secs[s as usize], first[s as usize]);
-        let groves = groves(&symbolic, &roots, siblings, threads);
+        let subtree = |s: u32| (subtree_secs[s as usize], first[s as usize]);
+        let groves = groves(&symbolic, &roots, subtree, threads);
         let packed = |s: usize| packed_len(options, symbolic.npiv(s), symbolic.nupd(s));
         let in_groves = groves
             .iter()

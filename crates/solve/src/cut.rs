@@ -75,6 +75,19 @@ impl Cut {
             limit: u64::MAX,
         }
     }
+
+    /// How many of these subtrees, from the first one on, one thread walks one after the other: siblings that stand side by side and
+    /// together take no more than one may.
+    fn alike(&self, roots: &[u32], first: &[u32], is_sibling: impl Fn(u32) -> bool) -> usize {
+        let work = |k: usize| self.work[roots[k] as usize];
+        let mut together = work(0);
+        let follows = |&k: &usize| {
+            together = together.saturating_add(work(k));
+            let adjacent = roots[k - 1] + 1 == first[roots[k] as usize];
+            adjacent && is_sibling(roots[k]) && together <= self.limit
+        };
+        1 + (1..roots.len()).take_while(follows).count()
+    }
 }
 
 /// A subtree of a grove.
@@ -213,20 +226,5 @@ impl Placed {
             let order = symbolic.npiv(s as usize) + symbolic.nupd(s as usize);
             self.rows += order.next_multiple_of(ALIGNED);
         }
-    }
-}
-
-impl Cut {
-    /// How many of these subtrees, from the first one on, one thread walks one after the other: siblings that stand side by side and
-    /// together take no more than one may.
-    fn alike(&self, roots: &[u32], first: &[u32], is_sibling: impl Fn(u32) -> bool) -> usize {
-        let work = |k: usize| self.work[roots[k] as usize];
-        let mut together = work(0);
-        let follows = |&k: &usize| {
-            together = together.saturating_add(work(k));
-            let adjacent = roots[k - 1] + 1 == first[roots[k] as usize];
-            adjacent && is_sibling(roots[k]) && together <= self.limit
-        };
-        1 + (1..roots.len()).take_while(follows).count()
     }
 }
