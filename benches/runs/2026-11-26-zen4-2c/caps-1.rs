@@ -1,10 +1,10 @@
-//! `caps-1 model:NAME THREADS REPETITIONS SMALL:LARGE:COLUMNS..`: solves and refactorizations by turns with other caps on amalgamation's zeros
+//! `caps-1 FILE|model:NAME THREADS REPETITIONS SMALL:LARGE:COLUMNS..`: solves and refactorizations by turns with other caps on amalgamation's zeros
 //! (shares of small and of larger supernodes, columns up to which one is small). Needs the crate `tamarack` alone; nested dissection.
 
 use std::time::Instant;
 
 use tamarack::models::Model;
-use tamarack::{Analysis, Options, Ordering};
+use tamarack::{Analysis, Options, Ordering, SymmetricCsc};
 
 fn median(list: &mut [f64]) -> f64 {
     list.sort_by(f64::total_cmp);
@@ -13,8 +13,10 @@ fn median(list: &mut [f64]) -> f64 {
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
-    let model: Model = args[1].strip_prefix("model:").unwrap().parse().unwrap();
-    let a = model.generate::<f64>().unwrap();
+    let a: SymmetricCsc<f64> = match args[1].strip_prefix("model:") {
+        Some(name) => name.parse::<Model>().unwrap().generate().unwrap(),
+        None => tamarack::io::read_matrix(&args[1], &Default::default()).unwrap(),
+    };
     let (threads, repetitions): (usize, usize) =
         (args[2].parse().unwrap(), args[3].parse().unwrap());
     let mut factors = Vec::new();

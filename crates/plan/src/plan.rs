@@ -238,7 +238,7 @@ impl FactorPlan {
         from..from + self.laid.places.stack_len
     }
 
-    /// Subtrees for single threads, in the order in which they are to be begun; one thread's
+    /// Groves, each a task of one thread, in the order in which they are to be begun; one thread's
     /// places depend on it.
     pub fn groves(&self) -> &[Grove] {
         &self.groves

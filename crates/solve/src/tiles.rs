@@ -39,8 +39,7 @@ const FEW: u64 = 4;
 const MOST: usize = 8;
 
 /// Entries of a column, on average, from which a pass over the matrix is mostly about these: 12 bytes each, where all that is done once for
-/// each row of [`Residual`](crate::residual::Residual) moves about 100. With 3 to 5
-/// no difference was found.
+/// each row of [`Residual`](crate::residual::Residual) moves about 100. With 3 to 5 no difference was found.
 const HEAVY: u64 = 8;
 
 /// Rows that are summed by one task.

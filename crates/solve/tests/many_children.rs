@@ -1,10 +1,12 @@
-//! Thousands of fronts below one: sum fronts, factorized and solved with, end to end.
+//! Thousands of fronts below one: sum fronts and groves, factorized and solved with, end to end.
 
 use std::sync::Arc;
 
 use tamarack_numeric::{Control, FactorOptions, NumericFactor, Team};
+use tamarack_ordering::{Method, Workspace, order};
 use tamarack_plan::{FactorPlan, Machine, PlanOptions};
 use tamarack_solve::{SolveWorkspace, Substitution, solve};
+use tamarack_sparse::models::Model;
 use tamarack_sparse::{Duplicates, Permutation, SymmetricCsc, Triplets};
 use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
 use tamarack_testkit::{Rng, componentwise_backward_error};
@@ -34,14 +36,20 @@ fn bundle(points: u32, cameras: u32) -> SymmetricCsc<f64> {
     t.into_symmetric(Duplicates::Sum).unwrap()
 }
 
-fn answer(a: &SymmetricCsc<f64>, threads: usize, b: &[f64], nrhs: usize) -> Vec<f64> {
-    let order = Permutation::identity(a.n());
-    let s = SymbolicFactor::analyze(a.pattern(), &order, &SymbolicOptions::default()).unwrap();
-    let sums = (0..s.supernodes()).filter(|&f| s.npiv(f) == 0).count();
-    assert!(sums > 10, "{sums} sum fronts");
-    assert_eq!(SymbolicFactor::from_bytes(&s.to_bytes()).as_ref(), Ok(&s));
+fn analyze(a: &SymmetricCsc<f64>, order: &Permutation) -> Arc<SymbolicFactor> {
+    let s = SymbolicFactor::analyze(a.pattern(), order, &SymbolicOptions::default()).unwrap();
+    Arc::new(s)
+}
+
+fn answer(
+    a: &SymmetricCsc<f64>,
+    symbolic: &Arc<SymbolicFactor>,
+    threads: usize,
+    b: &[f64],
+    nrhs: usize,
+) -> Vec<f64> {
     let machine = Machine::slow(threads, 1e6);
-    let plan = FactorPlan::new(Arc::new(s), &machine, &PlanOptions::default()).unwrap();
+    let plan = FactorPlan::new(symbolic.clone(), &machine, &PlanOptions::default()).unwrap();
     let (options, control) = (FactorOptions::default(), Control::default());
     let team = Arc::new(Team::new(threads));
     let factor = NumericFactor::factorize(Arc::new(plan), team, a, &options, &control).unwrap();
@@ -52,20 +60,19 @@ fn answer(a: &SymmetricCsc<f64>, threads: usize, b: &[f64], nrhs: usize) -> Vec<
     x
 }
 
-#[test]
-fn points_below_cameras() {
-    let a = bundle(4000, 20);
+/// Solves, one and several right-hand sides, and compares threads bit for bit.
+fn check(a: &SymmetricCsc<f64>, symbolic: &Arc<SymbolicFactor>) {
     let n = a.n();
     for nrhs in [1, 3] {
         let b: Vec<f64> = (0..n * nrhs).map(|i| (i % 17) as f64 - 8.0).collect();
-        let x = answer(&a, 1, &b, nrhs);
+        let x = answer(a, symbolic, 1, &b, nrhs);
         for r in 0..nrhs {
             let rows = r * n..(r + 1) * n;
-            let error = componentwise_backward_error(&a, &x[rows.clone()], &b[rows]);
+            let error = componentwise_backward_error(a, &x[rows.clone()], &b[rows]);
             assert!(error < 1e-14, "backward error {error:e}");
         }
         for threads in [2, 5] {
-            let other = answer(&a, threads, &b, nrhs);
+            let other = answer(a, symbolic, threads, &b, nrhs);
             let same = x
                 .iter()
                 .zip(&other)
@@ -73,4 +80,24 @@ fn points_below_cameras() {
             assert!(same, "{threads} threads, {nrhs} right-hand sides");
         }
     }
+}
+
+#[test]
+fn points_below_cameras() {
+    let a = bundle(4000, 20);
+    let symbolic = analyze(&a, &Permutation::identity(a.n()));
+    let sums = (0..symbolic.supernodes()).filter(|&s| symbolic.npiv(s) == 0);
+    let sums = sums.count();
+    assert!(sums > 10, "{sums} sum fronts");
+    let saved = SymbolicFactor::from_bytes(&symbolic.to_bytes());
+    assert_eq!(saved.as_ref(), Ok(&*symbolic));
+    check(&a, &symbolic);
+}
+
+#[test]
+fn small_subtrees_below_hubs() {
+    let model: Model = "circuit_40000".parse().unwrap();
+    let a = model.generate::<f64>().unwrap();
+    let order = order(a.pattern(), &Method::default(), &mut Workspace::new()).unwrap();
+    check(&a, &analyze(&a, &order));
 }
