@@ -1,5 +1,7 @@
 //! Packing buffers, one set per thread, allocated once.
 
+use std::mem::MaybeUninit;
+
 use crate::real::with_isa;
 use crate::simd::Simd;
 use crate::{Isa, Real};
@@ -17,24 +19,24 @@ const NC: usize = 384;
 /// Least width of the block that a panel solve keeps packed.
 pub(crate) const SOLVE_COLUMNS: usize = 128;
 
-/// Memory of 64-byte alignment, zeroed when made.
+/// Room of 64-byte alignment. Nothing is in it: kernels write before they read, many factors need little of it, and
+/// a team's workspaces would be cleared one after another by the thread that makes them.
 struct Aligned<T> {
-    /// The numbers, and room to align them. Zeroed by the allocator without being touched: many
-    /// factors need little of it.
-    memory: Vec<T>,
+    /// The numbers, and room to align them.
+    memory: Box<[MaybeUninit<T>]>,
     from: usize,
 }
 
 impl<T: Real> Aligned<T> {
     fn new(len: usize) -> Self {
         let spare = 64 / size_of::<T>();
-        let memory = vec![T::ZERO; len + spare];
+        let memory = Box::new_uninit_slice(len + spare);
         let from = memory.as_ptr().align_offset(64).min(spare);
         Self { memory, from }
     }
 
     fn as_mut_ptr(&mut self) -> *mut T {
-        self.memory[self.from..].as_mut_ptr()
+        self.memory[self.from..].as_mut_ptr().cast()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The host executor: subtrees side by side, then the top of the tree, several fronts at a time and large ones by several threads.
 
 use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +10,6 @@ use tamarack_dense::{
     prefetch, write_strips,
 };
 use tamarack_plan::FactorPlan;
-use tamarack_sparse::memory::zeroed;
 use tamarack_store::Fresh;
 use tamarack_symbolic::SymbolicFactor;
 
@@ -32,8 +32,8 @@ const LINE_BYTES: usize = 64;
 pub(crate) struct MemberSpace<T> {
     kernel: Workspace<T>,
     pub runs: Vec<Run>,
-    /// Pivot columns of a front whose final panel has another layout.
-    panel: Vec<T>,
+    /// Pivot columns of a front whose final panel has another layout; between fronts nothing is in it.
+    panel: Box<[MaybeUninit<T>]>,
 }
 
 /// Working memory of all members of a team; a member uses only its own.
@@ -49,7 +49,7 @@ impl<T: Value> Spaces<T> {
         let space = || MemberSpace {
             kernel: Workspace::for_fronts(plan.block(), plan.largest_small_front()),
             runs: Vec::with_capacity(plan.largest_front()),
-            panel: zeroed(plan.panel_room()),
+            panel: Box::new_uninit_slice(plan.panel_room()),
         };
         Self((0..members).map(|_| UnsafeCell::new(space())).collect())
     }
@@ -132,7 +132,9 @@ pub(crate) struct Execution<'a, T> {
     pub values: &'a [T],
     /// Added to the diagonal.
     pub shift: T,
-    /// Of a new arena, which holds zeros: its pages.
+    /// Whether nothing was factorized in this arena before.
+    pub is_first: bool,
+    /// Then the arena's pages, if it holds zeros.
     pub fresh: Option<Fresh<'a>>,
     pub isa: Isa,
     pub meter: Meter<'a>,
@@ -150,9 +152,9 @@ impl<T: Value> Execution<'_, T> {
         let failure = FirstFailure::new();
         let plan = self.memory.plan;
         let next = AtomicUsize::new(0);
-        let calls_secs = match self.fresh {
-            Some(_) => START_SECS,
-            None => CALL_SECS * (plan.threads() - 1) as f64,
+        let calls_secs = match self.is_first {
+            true => START_SECS,
+            false => CALL_SECS * (plan.threads() - 1) as f64,
         };
         let short = plan.saved_secs() < calls_secs;
         let below = |member: usize| self.work_below(team, member, &next, &failure);
@@ -274,7 +276,7 @@ impl<T: Value> Execution<'_, T> {
             return;
         }
         // SAFETY: the space is this member's, and its room for panels is this front's until it is done.
-        let room = unsafe { self.spaces.of(member).panel.as_mut_ptr() };
+        let room = unsafe { self.spaces.of(member).panel.as_mut_ptr().cast() };
         let front = self.memory.front(s, member, room);
         // Of a front that several work on, each touches what it assembles.
         if let (Some(fresh), Crew::Alone(_)) = (self.untouched(), crew) {

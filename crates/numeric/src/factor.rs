@@ -151,6 +151,7 @@ impl<T: Value> NumericFactor<T> {
     }
 
     fn execute(&mut self, values: &[T], shift: T, control: &Control<'_>) -> Outcome {
+        let is_first = std::mem::take(&mut self.is_new);
         let execution = Execution {
             memory: Memory {
                 plan: &self.plan,
@@ -162,7 +163,8 @@ impl<T: Value> NumericFactor<T> {
             above: &self.above,
             values,
             shift,
-            fresh: std::mem::take(&mut self.is_new).then(|| self.arena.fresh()),
+            is_first,
+            fresh: is_first.then(|| self.arena.fresh()).flatten(),
             isa: Isa::detect(),
             meter: Meter::new(control, self.plan.flops_done()),
         };

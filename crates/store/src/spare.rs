@@ -15,11 +15,12 @@ use crate::pages::{self, Fresh, HUGE_PAGE_BYTES};
 /// than a page of the operating system.
 const HEAP_WORDS: usize = 1 << 17;
 
-/// Words up to which a block is kept: 16 MiB. Larger ones are used for long enough to be worth their pages.
-const KEPT_WORDS: usize = 1 << 21;
+/// Words up to which a block is kept: 32 MiB, as glibc's allocator does of its own accord. Larger ones are used for long enough to be
+/// worth their pages.
+const KEPT_WORDS: usize = 1 << 22;
 
-/// Words that are kept in the whole program: 32 MiB, half of what glibc's allocator may keep of its own accord.
-const KEPT_WORDS_IN_ALL: usize = 1 << 22;
+/// Words that are kept in the whole program: 64 MiB, once more as glibc's allocator may keep.
+const KEPT_WORDS_IN_ALL: usize = 1 << 23;
 
 static SPARE: Mutex<Spare> = Mutex::new(Spare(Vec::new()));
 
@@ -101,50 +102,51 @@ impl Spare {
     }
 }
 
-/// Words of memory, zero at first, that others may get once they are dropped.
+/// Words of memory that others may get once they are dropped.
 #[derive(Debug)]
-pub(crate) struct Block(Words);
+pub(crate) struct Block {
+    words: Words,
+    /// Whether nobody had them before: they are zeros at first.
+    is_new: bool,
+}
 
 impl Block {
-    /// A block of zeros, spare or new.
-    pub fn zeros(words: usize) -> io::Result<Self> {
+    /// A block, spare or new.
+    pub fn new(words: usize) -> io::Result<Self> {
         let kept = if words > KEPT_WORDS {
             None
         } else {
             spare().take(words)
         };
-        let Some(mut kept) = kept else {
-            return Words::zeros(words).map(Self);
-        };
-        // SAFETY: there are at least so many words.
-        unsafe { std::ptr::write_bytes(kept.as_mut_ptr(), 0, words) };
-        Ok(Self(kept))
+        let is_new = kept.is_none();
+        let words = kept.map_or_else(|| Words::zeros(words), Ok)?;
+        Ok(Self { words, is_new })
     }
 
     pub fn as_ptr(&self) -> *const u64 {
-        match &self.0 {
+        match &self.words {
             Words::Heap(words) => words.as_ptr(),
             Words::Map(map) => map.as_ptr().cast(),
         }
     }
 
     pub fn as_mut_ptr(&mut self) -> *mut u64 {
-        self.0.as_mut_ptr()
+        self.words.as_mut_ptr()
     }
 
-    /// The pages of its first `bytes`, to be touched when they are needed.
-    pub fn fresh(&self, bytes: usize) -> Fresh<'_> {
-        let map = match &self.0 {
+    /// The pages of its first `bytes`, to be touched when they are needed, if it is new.
+    pub fn fresh(&self, bytes: usize) -> Option<Fresh<'_>> {
+        let map = match &self.words {
             Words::Heap(_) => None,
             Words::Map(map) => Some(map),
         };
-        Fresh::new(map, bytes)
+        self.is_new.then(|| Fresh::new(map, bytes))
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let words = std::mem::replace(&mut self.0, Words::Heap(Vec::new()));
+        let words = std::mem::replace(&mut self.words, Words::Heap(Vec::new()));
         if (1..=KEPT_WORDS).contains(&words.len()) {
             let old = spare().keep(words);
             drop(old); // not under the lock
@@ -157,18 +159,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_used_before_is_zero_again() {
-        for round in 0..3 {
+    fn what_is_new_is_zero() {
+        let mut kept = 0;
+        for round in 0..9 {
             let sizes: Vec<usize> = (1..8).map(|k| 40_000 * k + round).collect();
-            let blocks = sizes.iter().map(|&n| Block::zeros(n).unwrap());
+            let blocks = sizes.iter().map(|&n| Block::new(n).unwrap());
             for (mut block, len) in blocks.collect::<Vec<_>>().into_iter().zip(sizes) {
+                let is_new = block.fresh(8 * len).is_some();
                 // SAFETY: the block has that many words.
                 let words = unsafe { std::slice::from_raw_parts_mut(block.as_mut_ptr(), len) };
-                assert!(words.iter().all(|&w| w == 0));
+                assert!(!is_new || words.iter().all(|&w| w == 0));
                 words.fill(u64::MAX);
+                kept += usize::from(!is_new);
             }
         }
-        assert!(Block::zeros(0).unwrap().as_ptr().is_aligned());
+        assert!(kept > 0);
+        assert!(Block::new(0).unwrap().as_ptr().is_aligned());
     }
 
     #[test]
