@@ -11,14 +11,15 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use memmap2::MmapMut;
 
 /// Bytes of a huge page of x86-64, and of 64-bit ARM with small pages of 4 KiB.
 pub(crate) const HUGE_PAGE_BYTES: usize = 1 << 21;
 
-/// A huge page that takes as long comes from the host: cleared alone it takes 0.1 to 0.2 ms.
+/// A huge page that takes as long comes from the host: cleared alone it takes 0.1 to 0.2 ms. Of several that are touched at the same
+/// time each may take as many times as long: they share the memory's rate.
 const SLOW: Duration = Duration::from_millis(1);
 
 /// Slow pages in succession from which on memory is taken for slow. Linux hands out blocks of two huge pages, and
@@ -30,6 +31,8 @@ const SLOW_PAGES: usize = 4;
 struct Pace {
     /// Slow ones since the last quick one.
     slow: AtomicUsize,
+    /// Those that are being touched.
+    in_work: AtomicUsize,
 }
 
 #[cfg(any(target_os = "linux", test))]
@@ -39,8 +42,22 @@ impl Pace {
         self.slow.load(Ordering::Relaxed) >= SLOW_PAGES
     }
 
-    fn note(&self, took: Duration) {
-        if took >= SLOW {
+    /// Touches a page by `touch`, which says whether it did.
+    fn time(&self, touch: impl FnOnce() -> bool) {
+        let before = self.in_work.fetch_add(1, Ordering::Relaxed) + 1;
+        let start = Instant::now();
+        let is_touched = touch();
+        let took = start.elapsed();
+        let after = self.in_work.fetch_sub(1, Ordering::Relaxed);
+        if is_touched {
+            self.note(took, before.max(after));
+        }
+    }
+
+    /// Notes how long a page took that was touched together with others, `count` in all.
+    fn note(&self, took: Duration, count: usize) {
+        let limit = SLOW.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
+        if took >= limit {
             self.slow.fetch_add(1, Ordering::Relaxed);
         } else if !self.is_slow() {
             self.slow.store(0, Ordering::Relaxed);
@@ -138,14 +155,11 @@ fn touch_page(map: &MmapMut, at: usize, pace: &Pace) {
         let small = map.advise_range(Advice::NoHugePage, at, HUGE_PAGE_BYTES);
         return small.unwrap_or(()); // refused, it comes as a huge one when first used
     }
-    let start = std::time::Instant::now();
     // Kernels before 5.14 do not know how to populate: then all pages are left to their first use.
-    if map
-        .advise_range(Advice::PopulateWrite, at, HUGE_PAGE_BYTES)
-        .is_ok()
-    {
-        pace.note(start.elapsed());
-    }
+    pace.time(|| {
+        let touched = map.advise_range(Advice::PopulateWrite, at, HUGE_PAGE_BYTES);
+        touched.is_ok()
+    });
 }
 
 #[cfg(test)]
@@ -158,13 +172,15 @@ mod tests {
     fn a_slow_page_now_and_then_is_forgiven() {
         let pace = Pace::default();
         for _ in 0..10 {
-            (1..SLOW_PAGES).for_each(|_| pace.note(SLOW));
-            pace.note(QUICK);
+            (1..SLOW_PAGES).for_each(|_| pace.note(SLOW, 1));
+            pace.note(QUICK, 1);
         }
         assert!(!pace.is_slow());
-        (0..SLOW_PAGES).for_each(|_| pace.note(SLOW));
+        (0..SLOW_PAGES).for_each(|_| pace.note(2 * SLOW, 3));
+        assert!(!pace.is_slow(), "three have shared the rate");
+        (0..SLOW_PAGES).for_each(|_| pace.note(3 * SLOW, 3));
         assert!(pace.is_slow());
-        pace.note(QUICK);
+        pace.note(QUICK, 1);
         assert!(pace.is_slow(), "what is slow stays so");
     }
 
@@ -176,7 +192,7 @@ mod tests {
                 let bytes = map.len() - HUGE_PAGE_BYTES / 4;
                 ask_for_huge(&map, bytes);
                 let fresh = Fresh::new(Some(&map), bytes);
-                (0..slow).for_each(|_| fresh.pace.note(SLOW));
+                (0..slow).for_each(|_| fresh.pace.note(SLOW, 1));
                 assert_eq!(fresh.taken.len(), pages);
                 fresh.touch(0..bytes);
                 assert!(map.iter().step_by(1000).all(|&byte| byte == 0));
