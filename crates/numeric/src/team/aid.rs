@@ -6,6 +6,7 @@
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::Indices;
 use super::door::Door;
@@ -22,6 +23,12 @@ pub struct Aid<'a> {
     stays: PhantomData<*const ()>,
 }
 
+/// Moments after which a member that waits leaves its core: the host of a virtual machine may have one for it and another that works.
+const NAPS: u32 = SPINS + 400;
+
+/// How long: an operating system makes 60 to 100 µs of it.
+const NAP: Duration = Duration::from_micros(20);
+
 /// What has been tried in vain by a member that waits.
 #[derive(Default)]
 pub struct Patience(u32);
@@ -30,9 +37,10 @@ impl Patience {
     /// Waits a moment: at first awake, then other threads may have the core.
     pub fn wait(&mut self) {
         self.0 = self.0.saturating_add(1);
-        match self.0 < SPINS {
-            true => std::hint::spin_loop(),
-            false => std::thread::yield_now(),
+        match self.0 {
+            ..SPINS => std::hint::spin_loop(),
+            ..NAPS => std::thread::yield_now(),
+            _ => std::thread::sleep(NAP),
         }
     }
 }
