@@ -24,7 +24,7 @@ pub struct Aid<'a> {
 }
 
 /// Moments after which a member that waits leaves its core: the host of a virtual machine may have one for it and another that works.
-const NAPS: u32 = SPINS + 400;
+const NAPS: u32 = SPINS + 50;
 
 /// How long: an operating system makes 60 to 100 µs of it.
 const NAP: Duration = Duration::from_micros(20);
