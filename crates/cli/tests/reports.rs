@@ -111,7 +111,7 @@ fn objects_have_what_the_text_has() {
     let (svg, mtx) = (at("a.svg"), at("a.mtx"));
     let model = "model:p2d5_20";
     // Of the pictures and new files the matrix is the object itself, as it was before there was more in it.
-    let cases: [(&[&str], &[&str]); 6] = [
+    let cases: [(&[&str], &[&str]); 7] = [
         (&["analyze", model], &["/matrix/n", "/analysis/nnz_l_kept"]),
         (
             &["plan", model],
@@ -121,6 +121,10 @@ fn objects_have_what_the_text_has() {
                 "/plan/subtree_tasks",
                 "/plan/shared_fronts",
             ],
+        ),
+        (
+            &["plan", "--precision", "mixed", model],
+            &["/fallback_bytes"],
         ),
         (
             &["tree", model, "-o", &svg],

@@ -19,6 +19,11 @@ pub struct MemoryUse {
 impl MemoryUse {
     /// All of it.
     pub fn peak_bytes(&self) -> u64 {
-        self.factor_bytes + self.update_bytes + self.workspace_bytes + self.analysis_bytes
+        self.own_bytes() + self.analysis_bytes
+    }
+
+    /// What a factorization takes beside the analysis that it shares with others.
+    pub fn own_bytes(&self) -> u64 {
+        self.factor_bytes + self.update_bytes + self.workspace_bytes
     }
 }

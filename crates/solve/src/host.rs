@@ -59,8 +59,7 @@ impl Host {
             };
             let mut machine = self.machine;
             if form == Form::Beside {
-                let held = self.plan.memory();
-                let held = held.peak_bytes() - held.analysis_bytes;
+                let held = self.plan.memory().own_bytes();
                 machine.memory_bytes = machine.memory_bytes.map(|all| all.saturating_sub(held));
             }
             FactorPlan::new(self.plan.symbolic().clone(), &machine, &options)?.into()

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use memmap2::MmapMut;
 
@@ -45,7 +45,7 @@ impl Pace {
     /// Touches a page by `touch`, which says whether it did.
     fn time(&self, touch: impl FnOnce() -> bool) {
         let before = self.in_work.fetch_add(1, Ordering::Relaxed) + 1;
-        let start = Instant::now();
+        let start = std::time::Instant::now();
         let is_touched = touch();
         let took = start.elapsed();
         let after = self.in_work.fetch_sub(1, Ordering::Relaxed);

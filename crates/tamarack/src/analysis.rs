@@ -9,7 +9,7 @@ use std::time::Instant;
 use tamarack_gpu::{DeviceView, Gpu};
 use tamarack_numeric::{Control, Team};
 use tamarack_ordering::{Method, NdOptions};
-use tamarack_plan::{FactorPlan, Machine};
+use tamarack_plan::{FactorPlan, Machine, Precision as PlanPrecision};
 use tamarack_solve::{Engine, Host, Substitution};
 use tamarack_sparse::{Pattern, SymmetricCsc};
 use tamarack_store::{return_end_of_heap, return_freed_memory};
@@ -17,7 +17,7 @@ use tamarack_symbolic::SymbolicFactor;
 
 use crate::choice::Chosen;
 use crate::device::{self, Device, Opening, Place};
-use crate::options::{Options, Ordering};
+use crate::options::{Options, Ordering, Precision};
 use crate::threads::with_threads;
 use crate::witness::Witness;
 use crate::{Error, Factor};
@@ -240,6 +240,21 @@ impl Analysis {
     /// What a factorization will cost: operations, bytes, predicted seconds. Prints itself.
     pub fn plan(&self) -> &Arc<FactorPlan> {
         &self.plan
+    }
+
+    /// In mixed precision on the host: bytes at the peak where single precision does not suffice and a factor in double precision
+    /// comes beside the one in single. `None` for other precisions and on a GPU.
+    ///
+    /// # Errors
+    /// Sizes beyond what numbers hold, as of [`unbudgeted`](Self::unbudgeted).
+    pub fn fallback_bytes(&self) -> Result<Option<u64>, Error> {
+        if self.options.precision != Precision::Mixed || self.gpu().is_some() {
+            return Ok(None);
+        }
+        let double = self.options.plan_options(PlanPrecision::F64);
+        let double = FactorPlan::new(self.symbolic().clone(), &self.options.machine(), &double)?;
+        let held = self.plan.memory().own_bytes();
+        Ok(Some(double.memory().peak_bytes() + held))
     }
 
     /// Where factors are made and used.

@@ -53,13 +53,12 @@ fn a_factor_in_double_precision_beside_one_in_single_keeps_to_the_memory_there_i
     let a = tridiagonal(&vec![4.0; 4000], -1.0);
     let mut b = vec![0.0; a.n()];
     b[0] = 1.0;
-    let memory = |precision| {
-        let analysis = Analysis::new(a.pattern(), &options(precision)).unwrap();
-        let memory = analysis.plan().memory();
-        (memory.peak_bytes(), memory.analysis_bytes)
-    };
-    let ((single, shared), (double, _)) = (memory(Precision::Mixed), memory(Precision::F64));
-    let held = single - shared;
+    let analysis = |precision| Analysis::new(a.pattern(), &options(precision)).unwrap();
+    let (mixed, double) = (analysis(Precision::Mixed), analysis(Precision::F64));
+    let held = mixed.plan().memory().own_bytes();
+    let both = double.plan().memory().peak_bytes() + held;
+    assert_eq!(mixed.fallback_bytes().unwrap(), Some(both));
+    assert_eq!(double.fallback_bytes().unwrap(), None);
     let solved = |memory_bytes| {
         let mut options = options(Precision::Mixed);
         options.memory_bytes = Some(memory_bytes);
@@ -68,10 +67,10 @@ fn a_factor_in_double_precision_beside_one_in_single_keeps_to_the_memory_there_i
         let report = factor.solve_refined(&a, &mut x);
         report.map_err(|error| (error.kind(), error.to_string(), x))
     };
-    let enough = solved(double + held).unwrap();
+    let enough = solved(both).unwrap();
     assert_eq!(enough.outcome, Outcome::Double);
     // Enough for either of them.
-    let (kind, text, x) = solved(double + held / 2).unwrap_err();
+    let (kind, text, x) = solved(both - held / 2).unwrap_err();
     assert_eq!(kind, ErrorKind::Resources);
     assert!(text.contains("single precision does not suffice"), "{text}");
     assert_eq!(x, b);

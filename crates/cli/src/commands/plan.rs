@@ -15,6 +15,9 @@ struct Report {
     analysis: AnalysisReport,
     plan: PlanReport,
     place: PlaceReport,
+    /// In mixed precision: memory at the peak where single precision does not suffice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fallback_bytes: Option<u64>,
     /// Memory that may be used, where it is known.
     budget_bytes: Option<u64>,
     fits: bool,
@@ -42,6 +45,7 @@ pub fn run(args: &PlanArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         analysis: AnalysisReport::new(&analysis),
         plan,
         place: PlaceReport::new(&analysis),
+        fallback_bytes: analysis.fallback_bytes()?,
         budget_bytes,
         fits,
     };
@@ -54,8 +58,17 @@ pub fn run(args: &PlanArgs, json: bool, talk: Talk) -> Result<(), Failure> {
             Place::Gpu { plan, .. } => text += &format!("\n{plan}\n"),
             _ => text += &format!("\n{}\n", analysis.plan()),
         }
+        if let Some(bytes) = report.fallback_bytes {
+            let when = "at the peak, where single precision does not suffice";
+            text += &format!("{:<22}{} {when}\n", "double precision", Bytes(bytes));
+        }
         if let Some(budget) = budget_bytes.filter(|_| !on_gpu) {
-            let verdict = if fits { "enough" } else { "NOT enough" };
+            let falls_back = report.fallback_bytes.is_none_or(|bytes| bytes <= budget);
+            let verdict = match (fits, falls_back) {
+                (false, _) => "NOT enough",
+                (true, true) => "enough",
+                (true, false) => "enough, but not for double precision",
+            };
             text += &row("\nmay be used", &format!("{} ({verdict})", Bytes(budget)));
         }
         out::text(&text)?;

@@ -34,12 +34,12 @@ const NAP: Duration = Duration::from_micros(20);
 pub struct Patience(u32);
 
 impl Patience {
-    /// Waits a moment: at first awake, then other threads may have the core.
+    /// Waits a moment: at first awake, then other threads may have the core, in the end asleep.
     pub fn wait(&mut self) {
         self.0 = self.0.saturating_add(1);
         match self.0 {
             ..SPINS => std::hint::spin_loop(),
-            ..NAPS => std::thread::yield_now(),
+            SPINS..NAPS => std::thread::yield_now(),
             _ => std::thread::sleep(NAP),
         }
     }
