@@ -19,8 +19,18 @@ const NC: usize = 384;
 /// Least width of the block that a panel solve keeps packed.
 pub(crate) const SOLVE_COLUMNS: usize = 128;
 
-/// Room of 64-byte alignment. Nothing is in it: kernels write before they read, many factors need little of it, and
-/// a team's workspaces would be cleared one after another by the thread that makes them.
+/// Room for `len` numbers, none of which is there: many factors need little of it, and a team's workspaces would be cleared one after
+/// another by the thread that makes them. Where debug assertions are on, and in this crate's tests, it holds NaN, which shows in all that is
+/// read before it is written.
+pub fn unwritten<T: Real>(len: usize) -> Box<[MaybeUninit<T>]> {
+    let mut room = Box::new_uninit_slice(len);
+    if cfg!(any(test, debug_assertions)) {
+        room.fill(MaybeUninit::new(T::from_f64(f64::NAN)));
+    }
+    room
+}
+
+/// Room of 64-byte alignment; kernels write before they read.
 struct Aligned<T> {
     /// The numbers, and room to align them.
     memory: Box<[MaybeUninit<T>]>,
@@ -30,7 +40,7 @@ struct Aligned<T> {
 impl<T: Real> Aligned<T> {
     fn new(len: usize) -> Self {
         let spare = 64 / size_of::<T>();
-        let memory = Box::new_uninit_slice(len + spare);
+        let memory = unwritten(len + spare);
         let from = memory.as_ptr().align_offset(64).min(spare);
         Self { memory, from }
     }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tamarack_dense::{
     Isa, Run, Strips, UpdateMode, Workspace, eliminate_tiny, is_small, is_tiny, partial_cholesky,
-    prefetch, write_strips,
+    prefetch, unwritten, write_strips,
 };
 use tamarack_plan::FactorPlan;
 use tamarack_store::Fresh;
@@ -49,7 +49,7 @@ impl<T: Value> Spaces<T> {
         let space = || MemberSpace {
             kernel: Workspace::for_fronts(plan.block(), plan.largest_small_front()),
             runs: Vec::with_capacity(plan.largest_front()),
-            panel: Box::new_uninit_slice(plan.panel_room()),
+            panel: unwritten(plan.panel_room()),
         };
         Self((0..members).map(|_| UnsafeCell::new(space())).collect())
     }
