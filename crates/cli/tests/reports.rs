@@ -159,3 +159,29 @@ fn objects_have_what_the_text_has() {
         assert!(file.is_none_or(|file| text.contains(file)), "{text}");
     }
 }
+
+#[test]
+fn a_plan_says_whether_the_fallback_of_mixed_precision_fits() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = |more: &[&str]| {
+        let args = ["plan", "--precision", "mixed", "model:p2d5_20"];
+        tamarack(&[&args, more].concat(), dir.path())
+    };
+    let object: serde_json::Value = serde_json::from_slice(&plan(&["--json"]).stdout).unwrap();
+    let bytes = |pointer: &str| object.pointer(pointer).unwrap().as_u64().unwrap();
+    let (single, both) = (bytes("/plan/predicted_bytes"), bytes("/fallback_bytes"));
+    assert!(single < both);
+    for (memory, verdict) in [
+        (both, "(enough)"),
+        (both - 1, "(enough, but not for double precision)"),
+        (single - 1, "(NOT enough)"),
+    ] {
+        let output = plan(&["--memory", &memory.to_string()]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            text.contains("double precision") && text.contains(verdict),
+            "{text}"
+        );
+        assert_eq!(output.status.success(), memory >= single, "{text}");
+    }
+}
