@@ -22,7 +22,7 @@ impl MemoryUse {
         self.own_bytes() + self.analysis_bytes
     }
 
-    /// What a factorization takes beside the analysis that it shares with others.
+    /// Bytes of a factorization beside the analysis, which it shares with others.
     pub fn own_bytes(&self) -> u64 {
         self.factor_bytes + self.update_bytes + self.workspace_bytes
     }

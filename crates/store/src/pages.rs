@@ -19,7 +19,7 @@ use memmap2::MmapMut;
 pub(crate) const HUGE_PAGE_BYTES: usize = 1 << 21;
 
 /// A huge page that takes as long comes from the host: cleared alone it takes 0.1 to 0.2 ms. Of several that are touched at the same
-/// time each may take as many times as long: they share the memory's rate.
+/// time each may take as many times as long: they share the memory's rate (run `touch-1`).
 const SLOW: Duration = Duration::from_millis(1);
 
 /// Slow pages in succession from which on memory is taken for slow. Linux hands out blocks of two huge pages, and

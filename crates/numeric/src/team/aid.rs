@@ -26,7 +26,7 @@ pub struct Aid<'a> {
 /// Moments after which a member that waits leaves its core: the host of a virtual machine may have one for it and another that works.
 const NAPS: u32 = SPINS + 50;
 
-/// How long: an operating system makes 60 to 100 µs of it.
+/// How long, to which Linux adds 50 µs unless it is told otherwise (timer slack).
 const NAP: Duration = Duration::from_micros(20);
 
 /// What has been tried in vain by a member that waits.
