@@ -1,12 +1,13 @@
 //! Estimates from a factor: 1-norm condition number, forward error bound, determinant.
 
 use tamarack_numeric::{NumericFactor, Value};
+use tamarack_sparse::memory::{filled, with_room, zeroed};
 use tamarack_sparse::{Scalar, SymmetricCsc};
 
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
 use crate::refine::Measured;
-use crate::residual::{Residual, ResidualPrecision, norm};
+use crate::residual::{Residual, ResidualPrecision, Row, norm};
 
 /// Products with the operator, at most.
 const MAX_PRODUCTS: usize = 5;
@@ -56,11 +57,9 @@ pub fn forward_error_bound(
     let matrix = Measured::new(a, team.as_deref(), &mut residual);
     matrix.errors(&mut residual, x, b, ResidualPrecision::Double);
     let rounding = (matrix.norms.most_entries + 1) as f64 * f64::EPSILON;
-    let weights: Vec<f64> = residual
-        .rows
-        .iter()
-        .map(|row| row.r[0].abs() + rounding * row.size[0])
-        .collect();
+    let weight = |row: &Row<1>| row.r[0].abs() + rounding * row.size[0];
+    let mut weights: Vec<f64> = with_room(a.n());
+    weights.extend(residual.rows.iter().map(weight));
     let error = norm1_estimate(a.n(), weighted(inverse, &weights))?;
     // Of a singular matrix no answer is the only one, not even one without a residual: this comes first.
     let distance = match of {
@@ -95,7 +94,7 @@ fn weighted<'a>(
 
 /// Estimates `‖M A − I‖∞`, that is `‖A M − I‖₁`, for an approximate inverse M.
 fn distance(a: &SymmetricCsc<f64>, inverse: &mut impl Inverse) -> Result<f64, SolveError> {
-    let (mut y, mut z) = (vec![0.0; a.n()], vec![0.0; a.n()]);
+    let (mut y, mut z) = (zeroed(a.n()), zeroed(a.n()));
     norm1_estimate(a.n(), |x: &mut [f64], transposed| {
         if transposed == Transposed(true) {
             a.matvec(x, &mut z);
@@ -124,16 +123,18 @@ fn norm1_estimate(
         return Ok(0.0);
     }
     let norm1 = |x: &[f64]| x.iter().map(|v| v.abs()).sum::<f64>();
-    let mut v = vec![1.0 / n as f64; n];
+    let mut v = filled(n, 1.0 / n as f64);
     apply(&mut v, Transposed(false))?;
     let mut estimate = norm1(&v);
     if n == 1 {
         return Ok(estimate);
     }
-    let mut signs: Vec<f64> = v.iter().map(|v| 1f64.copysign(*v)).collect();
+    let mut signs: Vec<f64> = with_room(n);
+    signs.extend(v.iter().map(|v| 1f64.copysign(*v)));
+    let mut x = zeroed(n);
     let mut last = usize::MAX;
     for _ in 0..MAX_PRODUCTS {
-        let mut x = signs.clone();
+        x.copy_from_slice(&signs);
         apply(&mut x, Transposed(true))?;
         let j = (0..n).fold(0, |m, i| if x[i].abs() > x[m].abs() { i } else { m });
         if last != usize::MAX && x[j].abs() <= x[last].abs() {
@@ -156,9 +157,9 @@ fn norm1_estimate(
             .for_each(|(s, v)| *s = 1f64.copysign(*v));
     }
     // A vector that defeats accidental cancellation.
-    let mut x: Vec<f64> = (0..n)
-        .map(|i| (1.0 + i as f64 / (n - 1) as f64) * if i % 2 == 0 { 1.0 } else { -1.0 })
-        .collect();
+    for (i, x) in x.iter_mut().enumerate() {
+        *x = (1.0 + i as f64 / (n - 1) as f64) * if i % 2 == 0 { 1.0 } else { -1.0 };
+    }
     apply(&mut x, Transposed(false))?;
     let other = 2.0 * norm1(&x) / (3.0 * n as f64);
     Ok(if other > estimate { other } else { estimate })

@@ -7,6 +7,7 @@
 //! The algorithm is written once; [`Vectors`] are on the host ([`Here`]) or on a device.
 
 use tamarack_gpu::spmv::Progress;
+use tamarack_sparse::memory::zeroed;
 
 use crate::backward::Errors;
 use crate::error::SolveError;
@@ -140,20 +141,22 @@ impl<'a, I: Inverse + ?Sized> Here<'a, I> {
         options: &'a RefineOptions,
         residual: &'a mut Residual,
     ) -> Self {
-        let zero = vec![0.0; b.len()];
+        let zero = || zeroed(b.len());
+        let mut kept = zero();
+        kept.copy_from_slice(x);
         Self {
             matrix,
             inverse,
             options,
-            kept: x.to_vec(),
+            kept,
             b,
             x,
             residual,
-            r: zero.clone(),
-            d: zero.clone(),
-            z: zero.clone(),
-            p: zero.clone(),
-            ap: zero,
+            r: zero(),
+            d: zero(),
+            z: zero(),
+            p: zero(),
+            ap: zero(),
             rz: 1.0,
             alpha: 0.0,
             target: 0.0,

@@ -1,12 +1,14 @@
 //! The rows of a symmetric pattern whose lower triangle is stored by columns.
 //!
-//! Made by blocks of columns side by side: each counts what it has in every row, then it is known where that goes. Cost: a few
-//! nanoseconds an entry, for it goes somewhere else than the one before, and as many a row for each block.
+//! What a column has below the diagonal goes to rows that are anywhere, so it is first sorted into buckets of neighboring rows, as many
+//! as can be written side by side, then row by row within each bucket, which is small enough for a cache. Blocks of columns, and then
+//! buckets, are done by several threads. Cost: about 10 ns an entry.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tamarack_sparse::Pattern;
-use tamarack_sparse::memory::{in_large_pages, zeroed};
+use tamarack_sparse::memory::{make_room, with_room};
 
 use crate::substitution::Shared;
 
@@ -21,8 +23,16 @@ pub(crate) struct Entry {
 /// Entries ahead of those in work: what these need is anywhere, and has to be asked for.
 const AHEAD: usize = 32;
 
-/// Rows whose beginnings are found by one task.
-const PART: usize = 1 << 14;
+/// Buckets at most, and rows of one at least.
+const BUCKETS: usize = 256;
+const LEAST_ROWS: usize = if cfg!(test) { 16 } else { 1 << 12 };
+
+/// An entry below the diagonal on its way to its row.
+#[derive(Clone, Copy, Debug)]
+struct Below {
+    row: u32,
+    entry: Entry,
+}
 
 /// All entries of the full matrix, row by row, columns increasing: 8 bytes each.
 #[derive(Clone, Debug, Default)]
@@ -53,96 +63,38 @@ impl FullRows {
         }
         // Nobody's, should this end halfway.
         self.pattern = None;
-        let (n, blocks) = (pattern.n(), cuts.len() - 1);
-        // For each block of columns and each row how many entries it has there; then where the next one goes.
-        let mut places: Vec<u32> = zeroed(blocks * n);
-        let to_places = Shared(places.as_mut_ptr());
-        each(blocks, &|c| {
-            let rows = pattern.row_idx();
-            for j in cuts[c]..cuts[c + 1] {
-                for source in pattern.range(j).skip(1) {
-                    // SAFETY: each block has n places of its own.
-                    unsafe { *to_places.at(c * n + rows[source] as usize) += 1 };
-                }
-            }
-        });
-        let count = self.find_starts(pattern, &mut places, each);
+        let n = pattern.n();
+        let buckets = Buckets::new(n);
+        let (ptr, below) = buckets.sorted(pattern, cuts, each);
+        let count = pattern.nnz_full() as usize;
+        self.starts.clear();
+        make_room(&mut self.starts, n + 1);
+        self.starts.resize(n + 1, 0);
         self.entries.clear();
-        self.entries.reserve(count + AHEAD);
-        in_large_pages(&self.entries);
-        let (entries, starts) = (Shared(self.entries.as_mut_ptr()), &self.starts[..]);
-        let to_places = Shared(places.as_mut_ptr());
-        each(blocks, &|c| {
-            let rows = pattern.row_idx();
-            for j in cuts[c]..cuts[c + 1] {
-                let range = pattern.range(j);
-                // Behind those left of the diagonal.
-                let own = starts[j + 1] as usize - range.len();
-                for (k, source) in range.enumerate() {
-                    let row = rows[source];
-                    let entry = |column: u32| Entry {
-                        column,
-                        source: source as u32,
-                    };
-                    // SAFETY: as above; there is room for as many entries as were counted, and no two have one place.
-                    unsafe {
-                        entries.at(own + k).write(entry(row));
-                        if k > 0 {
-                            let place = to_places.at(c * n + row as usize);
-                            entries.at(*place as usize).write(entry(j as u32));
-                            *place += 1;
-                        }
-                    }
-                }
-            }
+        make_room(&mut self.entries, count + AHEAD);
+        let entries = Shared(self.entries.as_mut_ptr());
+        let ends = Shared(self.starts[1..].as_mut_ptr());
+        each(buckets.count, &|bucket| {
+            let rows = buckets.rows(bucket, n);
+            let below = &below[ptr[bucket]..ptr[bucket + 1]];
+            // All that is in rows before these.
+            let begin = ptr[bucket] + pattern.col_ptr()[rows.start] as usize;
+            // SAFETY: these rows, and so many entries of them, are this task's.
+            unsafe {
+                fill(
+                    pattern,
+                    rows.clone(),
+                    below,
+                    entries.at(begin),
+                    begin,
+                    ends.at(rows.start),
+                )
+            };
         });
         // SAFETY: all rows are full.
         unsafe { self.entries.set_len(count) };
         self.entries.resize(count + AHEAD, Entry::default());
         self.pattern = Some(pattern.clone());
-    }
-
-    /// Finds where rows begin, and where what each block of columns has of them does, given how much that is. Returns the number of all
-    /// entries.
-    fn find_starts(&mut self, pattern: &Pattern, places: &mut [u32], each: &Each<'_>) -> usize {
-        let n = pattern.n();
-        let part = |p: usize| p * PART..n.min((p + 1) * PART);
-        self.starts.clear();
-        self.starts.resize(n + 1, 0);
-        let (starts, places) = (
-            Shared(self.starts.as_mut_ptr()),
-            (Shared(places.as_mut_ptr()), places.len()),
-        );
-        let of_row = move |i: usize| (i..places.1).step_by(n).map(move |at| places.0.at(at));
-        let parts = n.div_ceil(PART);
-        let mut sums = vec![0u32; parts];
-        let to_sums = Shared(sums.as_mut_ptr());
-        each(parts, &|p| {
-            // SAFETY: these rows, and this sum, are this task's alone.
-            let lower = |i: usize| of_row(i).map(|place| unsafe { *place }).sum::<u32>();
-            let sum = part(p)
-                .map(|i| lower(i) + pattern.range(i).len() as u32)
-                .sum();
-            // SAFETY: as above.
-            unsafe { *to_sums.at(p) = sum };
-        });
-        let mut count = 0;
-        for sum in &mut sums {
-            (*sum, count) = (count, count + *sum);
-        }
-        each(parts, &|p| {
-            let mut next = sums[p];
-            for i in part(p) {
-                for place in of_row(i) {
-                    // SAFETY: as above.
-                    unsafe { (*place, next) = (next, next + *place) };
-                }
-                next += pattern.range(i).len() as u32;
-                // SAFETY: as above.
-                unsafe { *starts.at(i + 1) = next };
-            }
-        });
-        count as usize
     }
 
     /// The entries of row i, each with one that comes a while after it, or none that matters.
@@ -151,5 +103,122 @@ impl FullRows {
         let (begin, end) = (self.starts[i] as usize, self.starts[i + 1] as usize);
         let later = &self.entries[begin + AHEAD..end + AHEAD];
         self.entries[begin..end].iter().zip(later)
+    }
+}
+
+/// Buckets of neighboring rows.
+#[derive(Clone, Copy, Debug)]
+struct Buckets {
+    /// A bucket has two to the power of this rows.
+    shift: u32,
+    count: usize,
+}
+
+impl Buckets {
+    fn new(n: usize) -> Self {
+        let rows = n.div_ceil(BUCKETS).max(LEAST_ROWS).next_power_of_two();
+        Self {
+            shift: rows.trailing_zeros(),
+            count: n.div_ceil(rows),
+        }
+    }
+
+    fn of(self, row: u32) -> usize {
+        (row >> self.shift) as usize
+    }
+
+    fn rows(self, bucket: usize, n: usize) -> Range<usize> {
+        bucket << self.shift..n.min((bucket + 1) << self.shift)
+    }
+
+    /// What columns have below the diagonal, bucket by bucket, columns increasing, and where buckets begin.
+    fn sorted(
+        self,
+        pattern: &Pattern,
+        cuts: &[usize],
+        each: &Each<'_>,
+    ) -> (Vec<usize>, Vec<Below>) {
+        let blocks = cuts.len() - 1;
+        let source_of = |c: usize| (cuts[c]..cuts[c + 1]).map(|j| (j, pattern.range(j).skip(1)));
+        // For each block of columns and each bucket how many entries there are; then where the next one goes.
+        let mut places = vec![0usize; blocks * self.count];
+        let to_places = Shared(places.as_mut_ptr());
+        let place = move |c: usize, row: u32| to_places.at(c * self.count + self.of(row));
+        each(blocks, &|c| {
+            for source in source_of(c).flat_map(|(_, sources)| sources) {
+                // SAFETY: each block has places of its own.
+                unsafe { *place(c, pattern.row_idx()[source]) += 1 };
+            }
+        });
+        let (mut ptr, mut next) = (Vec::with_capacity(self.count + 1), 0);
+        for bucket in 0..self.count {
+            ptr.push(next);
+            for place in places[bucket..].iter_mut().step_by(self.count) {
+                (*place, next) = (next, next + *place);
+            }
+        }
+        ptr.push(next);
+        let mut below: Vec<Below> = with_room(next);
+        let (to_places, to_below) = (Shared(places.as_mut_ptr()), Shared(below.as_mut_ptr()));
+        let place = move |c: usize, row: u32| to_places.at(c * self.count + self.of(row));
+        each(blocks, &|c| {
+            for (j, sources) in source_of(c) {
+                for source in sources {
+                    let row = pattern.row_idx()[source];
+                    let (column, source) = (j as u32, source as u32);
+                    let entry = Entry { column, source };
+                    // SAFETY: as above; there is room for all, and no two have one place.
+                    unsafe {
+                        let place = place(c, row);
+                        to_below.at(*place).write(Below { row, entry });
+                        *place += 1;
+                    }
+                }
+            }
+        });
+        // SAFETY: as many were written as were counted.
+        unsafe { below.set_len(next) };
+        (ptr, below)
+    }
+}
+
+/// Writes the entries of some rows, of which those left of the diagonal are given, columns increasing; the first row begins at `begin`,
+/// and `ends` gets where each ends.
+///
+/// # Safety
+/// There is room for these entries and for an end of each row, and nobody else uses it.
+unsafe fn fill(
+    pattern: &Pattern,
+    rows: Range<usize>,
+    below: &[Below],
+    to: *mut Entry,
+    begin: usize,
+    ends: *mut u32,
+) {
+    // Entries left of the diagonal of each row, then where the next one goes.
+    let mut next = vec![0u32; rows.len()];
+    for entry in below {
+        next[entry.row as usize - rows.start] += 1;
+    }
+    let mut at = 0;
+    for (k, (i, next)) in rows.clone().zip(&mut next).enumerate() {
+        let own = at + *next as usize;
+        *next = at as u32;
+        at = own;
+        for source in pattern.range(i) {
+            let column = pattern.row_idx()[source];
+            let source = source as u32;
+            // SAFETY: the caller's promise.
+            unsafe { to.add(at).write(Entry { column, source }) };
+            at += 1;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { *ends.add(k) = (begin + at) as u32 };
+    }
+    for &Below { row, entry } in below {
+        let next = &mut next[row as usize - rows.start];
+        // SAFETY: the caller's promise.
+        unsafe { to.add(*next as usize).write(entry) };
+        *next += 1;
     }
 }

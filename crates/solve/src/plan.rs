@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use tamarack_sparse::memory::{with_room, zeroed};
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::cut::{Cut, Placed, Subtree};
@@ -169,9 +170,10 @@ impl Substitution {
 /// The rows of the workspace that get what fronts of subtrees have for the rows below them: those outside of the subtree are the
 /// accumulator's. Those of fronts above, and of sum fronts, which have no part in L, are of no use.
 fn targets(symbolic: &SymbolicFactor, subtrees: &[Subtree]) -> Vec<u32> {
-    let mut targets = symbolic.all_rows().to_vec();
+    let mut targets = with_room(symbolic.all_rows().len());
+    targets.extend_from_slice(symbolic.all_rows());
     // Where each row stands among those of the root that was looked at last.
-    let mut place = vec![0; symbolic.n()];
+    let mut place = zeroed(symbolic.n());
     for tree in subtrees {
         let (root, outer) = (tree.root as usize, tree.outer as u32);
         // Where a row of the root is summed up.

@@ -9,6 +9,7 @@
 
 use tamarack_dense::MAX_RHS;
 use tamarack_numeric::Team;
+use tamarack_sparse::memory::make_room;
 use tamarack_sparse::{Pattern, SymmetricCsc};
 
 use crate::backward::Errors;
@@ -196,6 +197,7 @@ fn refine_few(
     };
     for step in 0..=options.max_steps {
         let mut kept = 0;
+        make_room(correction, n * active.len());
         correction.resize(n * active.len(), 0.0);
         for first in (0..active.len()).step_by(together) {
             let group = first..active.len().min(first + together);

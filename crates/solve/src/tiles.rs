@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tamarack_dense::prefetch;
 use tamarack_numeric::{Activity, Span, Team};
 use tamarack_sparse::SymmetricCsc;
+use tamarack_sparse::memory::make_room;
 
 use crate::full_rows::FullRows;
 use crate::substitution::Shared;
@@ -189,7 +190,7 @@ impl<'a> Tiles<'a> {
     /// Room for n rows, none of which is there.
     fn room<S>(&self, rows: &mut Vec<S>) -> Shared<S> {
         rows.clear();
-        rows.reserve(self.a.n());
+        make_room(rows, self.a.n());
         Shared(rows.as_mut_ptr())
     }
 
@@ -251,6 +252,7 @@ impl<'a> Tiles<'a> {
     /// that differ from each other's. `next` is memory that is kept from pass to pass.
     fn for_each(&self, next: &mut Vec<u32>, body: impl Fn(usize, &[u32], &[f64]) + Sync) {
         if next.len() < self.a.n() {
+            make_room(next, self.a.n());
             next.resize(self.a.n(), 0);
         }
         let next = Shared(next.as_mut_ptr());

@@ -29,6 +29,14 @@ pub fn with_room<T>(len: usize) -> Vec<T> {
     out
 }
 
+/// Room for so many in a list that is used again and again.
+pub fn make_room<T>(list: &mut Vec<T>, len: usize) {
+    if list.capacity() < len {
+        list.reserve_exact(len - list.len());
+        in_large_pages(list);
+    }
+}
+
 /// Asks for large pages for all that a list has room for, before it is written.
 #[cfg(target_os = "linux")]
 pub fn in_large_pages<T>(list: &Vec<T>) {
@@ -65,6 +73,11 @@ mod tests {
             let sevens = filled(len, 7u64);
             assert!(sevens.len() == len && sevens.iter().all(|&s| s == 7));
             assert!(with_room::<u64>(len).capacity() >= len);
+            let mut list = vec![3u32];
+            for len in [len, len / 2, 2 * len] {
+                make_room(&mut list, len);
+                assert!(list == [3] && list.capacity() >= len);
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use tamarack_solve::{
     RefineWorkspace, SolveError, Solver, condition_estimate, copy_by, forward_error_bound,
 };
 use tamarack_sparse::SymmetricCsc;
+use tamarack_sparse::memory::in_large_pages;
 
 use crate::options::Precision;
 use crate::witness::Witness;
@@ -316,6 +317,7 @@ pub(crate) fn keep(to: &mut Vec<f64>, x: &[f64], team: &Team) -> Result<(), Solv
         let bytes = size_of_val(x);
         return Err(SolveError::Memory { bytes });
     }
+    in_large_pages(to);
     to.extend_from_slice(x);
     Ok(())
 }
