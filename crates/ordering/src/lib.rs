@@ -10,6 +10,7 @@ mod guide;
 mod method;
 mod mindeg;
 mod nd;
+mod near;
 mod rcm;
 mod workspace;
 

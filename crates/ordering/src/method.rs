@@ -9,8 +9,9 @@ use tamarack_sparse::{Pattern, Permutation};
 use crate::error::{OrderingError, refill};
 use crate::graph::Graph;
 use crate::guide::{Coordinates, PartitionTree};
-use crate::mindeg::{Amd, AmdOptions, Mmd, MmdOptions};
+use crate::mindeg::{Amd, AmdOptions, Mmd, MmdOptions, QuotientGraph};
 use crate::nd::{self, NdOptions};
+use crate::near;
 use crate::rcm;
 use crate::workspace::Workspace;
 
@@ -27,7 +28,8 @@ pub enum Method {
     /// Multiple minimum degree: exact, independent pivots at a time (Liu 1985).
     Mmd(MmdOptions),
     /// Approximate minimum degree (Amestoy, Davis, Duff 1996). Trees and chains of networks go first; of small ones, what
-    /// these leave is eliminated by exact degrees, and nothing is set aside.
+    /// these leave is eliminated by exact degrees, and nothing is set aside. Unknowns of many whose numbers say nothing of where they are,
+    /// as mesh generators give them, are first numbered by a breadth-first search.
     Amd(AmdOptions),
     /// Multilevel nested dissection (George 1973; Hendrickson and Rothberg 1998).
     NestedDissection(NdOptions),
@@ -134,7 +136,7 @@ pub fn order_until(
             finish(ws)?;
         }
         Method::Amd(options) => {
-            ws.quotient.load(pattern)?;
+            let near = load(pattern, &mut ws.quotient)?;
             let mut elimination = Amd::new(ws, n as u32, options.aggressive)
                 .until(stop)
                 .within(options.most_reads);
@@ -144,6 +146,9 @@ pub fn order_until(
             }
             elimination.run(options.dense_limit(n), &mut ())?;
             finish(ws)?;
+            if let Some(vertex) = near {
+                ws.order.iter_mut().for_each(|v| *v = vertex[*v as usize]);
+            }
         }
         Method::NestedDissection(options) => {
             nd::order(pattern, options, nd::By::Graph, stop, &mut ws.order)?;
@@ -157,6 +162,22 @@ pub fn order_until(
         }
     }
     Permutation::from_elimination_order(&ws.order).map_err(|_| OrderingError::Internal)
+}
+
+/// Loads a pattern, and numbers its unknowns anew where theirs are scattered: the unknown of each number, if they have others.
+fn load(
+    pattern: &Pattern,
+    quotient: &mut QuotientGraph,
+) -> Result<Option<Vec<u32>>, OrderingError> {
+    let below = |j: u32| &pattern.rows(j as usize)[1..];
+    if !near::is_scattered(pattern.n(), below) {
+        quotient.load(pattern)?;
+        return Ok(None);
+    }
+    let graph = Graph::from_pattern(pattern)?;
+    let mut order = Vec::new();
+    quotient.load_near(&graph, &mut order)?;
+    Ok(Some(order))
 }
 
 /// Writes the elimination order that the quotient graph holds to `ws.order`.

@@ -1,6 +1,8 @@
 //! Every method on awkward patterns, through the public interface.
 
+use tamarack_sparse::models::Model;
 use tamarack_sparse::{Pattern, Permutation};
+use tamarack_testkit::Rng;
 
 use crate::{AmdOptions, Method, OrderingError, Workspace, order};
 
@@ -164,6 +166,31 @@ fn leaves_of_a_hub_are_not_read_by_all_its_triangles() {
     };
     let permutation = order(&hub, &Method::Amd(few_reads), &mut Workspace::default()).unwrap();
     assert_eq!(fill(&hub, &permutation), hub.nnz_lower());
+}
+
+#[test]
+fn numbers_at_random_cost_a_grid_little() {
+    let grid = "p2d5_40".parse::<Model>().unwrap().generate::<f64>();
+    let grid = grid.unwrap().pattern().clone();
+    let fill_of = |number: &[u32]| {
+        let edges = (0..grid.n()).flat_map(|j| {
+            let below = grid.rows(j)[1..].iter();
+            below.map(move |&i| (number[j], number[i as usize]))
+        });
+        let pattern = pattern(grid.n() as u32, edges);
+        let order = order(&pattern, &Method::default(), &mut Workspace::new()).unwrap();
+        fill(&pattern, &order)
+    };
+    let natural: Vec<u32> = (0..grid.n() as u32).collect();
+    let least = fill_of(&natural);
+    for seed in 0..5 {
+        let (mut random, mut number) = (Rng::new(seed), natural.clone());
+        for k in (1..number.len()).rev() {
+            number.swap(k, random.below(k + 1));
+        }
+        let fill = fill_of(&number);
+        assert!(100 * fill <= 115 * least, "{fill} {least}");
+    }
 }
 
 #[test]

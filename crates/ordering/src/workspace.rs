@@ -6,7 +6,7 @@ use crate::mindeg::{DegreeLists, HashTable, QuotientGraph};
 ///
 /// Grows to what the largest graph so far needed: about `1.2 · nnz(A) + 17 n` words for the minimum
 /// degree family. A second ordering of a graph that is not larger allocates its result only; one of a network, a list of
-/// what waits and, if it is small, rows of bits besides.
+/// what waits and, if it is small, rows of bits besides; one of many unknowns with scattered numbers, lists of neighbors.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     pub(crate) quotient: QuotientGraph,

@@ -18,5 +18,5 @@ pub use amd::AmdOptions;
 pub(crate) use lists::{DegreeLists, NONE};
 pub(crate) use mmd::Mmd;
 pub use mmd::MmdOptions;
-pub(crate) use quotient::{MAX_ORDER, QuotientGraph};
+pub(crate) use quotient::{MAX_ORDER, QuotientGraph, prefetch};
 pub(crate) use supervariables::HashTable;

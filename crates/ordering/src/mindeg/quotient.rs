@@ -13,7 +13,9 @@
 use tamarack_sparse::Pattern;
 
 use crate::error::{OrderingError, refill, reserve};
+use crate::graph::Graph;
 use crate::mindeg::lists::NONE;
+use crate::near::reversed_search;
 
 /// Largest number of variables: weights are `i32`, and a list entry keeps one bit for
 /// [`QuotientGraph::compact`] and one for the headroom of marks.
@@ -149,6 +151,28 @@ impl QuotientGraph {
             nodes[j].hash = hash;
         }
         Ok(())
+    }
+
+    /// The same of a graph whose vertices are numbered [anew](reversed_search), lists in any order; writes the vertex of each number.
+    pub(crate) fn load_near(
+        &mut self,
+        graph: &Graph,
+        order: &mut Vec<u32>,
+    ) -> Result<(), OrderingError> {
+        self.reset(graph.n(), graph.nnz())?;
+        let (nodes, store, free) = (&mut self.nodes, &mut self.store, &mut self.free);
+        let load = |number: u32, list: &[u32], place: &[u32]| {
+            let node = &mut nodes[number as usize];
+            node.start = *free as u64;
+            node.len = list.len() as u32;
+            node.degree = node.len;
+            for (to, &u) in store[*free..].iter_mut().zip(list) {
+                *to = place[u as usize];
+                node.hash ^= *to;
+            }
+            *free += list.len();
+        };
+        reversed_search(graph.n(), |v| graph.neighbors(v), order, load)
     }
 
     /// Number of variables in the beginning.
@@ -372,7 +396,7 @@ impl QuotientGraph {
 
 /// Asks for an item that is read soon.
 #[inline(always)]
-fn prefetch<T>(items: &[T], at: usize) {
+pub(crate) fn prefetch<T>(items: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: any address may be asked for; none is read.
     unsafe {

@@ -11,6 +11,7 @@ use crate::nd::compress::{Compressed, compress};
 use crate::nd::leaf::LeafSpace;
 use crate::nd::planes::Points;
 use crate::nd::{By, Dissection, NdOptions, check_order};
+use crate::near;
 
 /// The adjacency graph of a symmetric matrix in which unknowns with the same neighbors, themselves included, are one vertex
 /// (Ashcraft 1995), and unknowns with very many neighbors are left out.
@@ -105,6 +106,10 @@ impl MergedGraph {
         let graph = &self.compressed.graph;
         check_order(graph)?;
         let mut list: Vec<u32> = (0..self.n() as u32).collect();
+        let neighbors = |v: u32| graph.neighbors(v);
+        if near::is_scattered(self.n(), neighbors) {
+            near::reversed_search(self.n(), neighbors, &mut list, |_, _, _| ())?;
+        }
         LeafSpace::default().order_within(graph, &mut list, stop, most_reads)?;
         let mut order = Vec::new();
         self.expand(list, &mut order);
