@@ -74,6 +74,7 @@ impl MergedGraph {
     }
 
     /// Neighbors of vertex `v`.
+    #[inline]
     pub fn neighbors(&self, v: u32) -> &[u32] {
         self.compressed.graph.neighbors(v)
     }
