@@ -4,7 +4,7 @@
 //! goes on. Those of a grid, line by line, serve it best: after a breadth-first search `p2d9_700` takes 2.4 times the operations.
 //! Those of mesh generators jump, which is worse than any search, and each list is a miss of the caches: then vertices are numbered in the
 //! order of a search, reversed, as Cuthill and McKee's is (George and Liu 1981). `ng_squarehole_p1` takes 0.70 times the operations then,
-//! `rgg_200000` 0.75, `circuit_500000` as many, and minimum degree, search included, 0.6 to 0.9 of the time. Linear in the entries.
+//! `rgg_200000` 0.75, `circuit_500000` as many; with the search the order takes 0.75 to 0.95 of the time (run `near-1`). Linear in the entries.
 
 use crate::error::{OrderingError, refill, reserve};
 use crate::mindeg::{NONE, prefetch};
