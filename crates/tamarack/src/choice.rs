@@ -237,7 +237,7 @@ mod tests {
             let chosen = Chosen::new(&pattern(model), &options).unwrap();
             chosen.symbolic.permutation().clone()
         };
-        // Small ones, and narrow, thick and unclear ones of many entries, with twins and without.
+        // Small ones, and narrow, thick and unclear ones of many entries, with twins and without, and scattered ones.
         let small = ["p2d9_120", "p3d7_16", "p3d27_12"];
         let large = [
             "p2d9_170",
@@ -246,6 +246,8 @@ mod tests {
             "p3d27_24",
             "p3d7_33",
             "shell_40x30",
+            "rgg_20000",
+            "circuit_20000",
         ];
         for model in small.into_iter().chain(large) {
             assert_eq!(order(model, 1), order(model, 5), "{model}");
