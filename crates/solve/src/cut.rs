@@ -15,6 +15,11 @@ const FRONT: u64 = 64;
 /// Factors that take less are walked as one: their solve takes less than waking a thread.
 const SMALL: u64 = 1 << 15;
 
+/// Three quarters of a solve on one way leave others nothing to do, if its fronts are of an order up to which nobody shares one: the chains of
+/// banded matrices.
+const CHAIN: [u64; 2] = [3, 4];
+const NARROW: usize = 256;
+
 /// Rows that an accumulator is a multiple of, so that no two have a line of the caches in common.
 const ALIGNED: usize = 8;
 
@@ -35,6 +40,9 @@ impl Cut {
     pub fn new(symbolic: &SymbolicFactor) -> Self {
         let mut cut = Self::none(symbolic);
         let whole: u64 = cut.roots.iter().map(|&root| cut.work[root as usize]).sum();
+        if is_chain(symbolic, whole) {
+            return cut;
+        }
         cut.limit = (whole / SHARE).max(SMALL);
         let work = |s: u32| (cut.work[s as usize], s);
         let mut heap: BinaryHeap<(u64, u32)> = cut.roots.iter().map(|&root| work(root)).collect();
@@ -55,12 +63,7 @@ impl Cut {
     /// No cut: the trees of the forest are subtrees, and one thread walks all of them.
     pub fn none(symbolic: &SymbolicFactor) -> Self {
         let count = symbolic.supernodes();
-        // A sum front has no part in L.
-        let of = |s: usize| match symbolic.npiv(s) {
-            0 => 0,
-            _ => symbolic.panel_entries(s) + FRONT,
-        };
-        let mut work: Vec<u64> = (0..count).map(of).collect();
+        let mut work: Vec<u64> = (0..count).map(|s| work_of(symbolic, s)).collect();
         let mut roots = Vec::new();
         for s in 0..count {
             match symbolic.parent(s) {
@@ -88,6 +91,31 @@ impl Cut {
         };
         1 + (1..roots.len()).take_while(follows).count()
     }
+}
+
+/// What a front takes. A sum front has no part in L.
+fn work_of(symbolic: &SymbolicFactor, s: usize) -> u64 {
+    match symbolic.npiv(s) {
+        0 => 0,
+        _ => symbolic.panel_entries(s) + FRONT,
+    }
+}
+
+/// Whether the tree, which takes so much as a whole, is a chain of narrow fronts, but for a few.
+fn is_chain(symbolic: &SymbolicFactor, whole: u64) -> bool {
+    let mut way = vec![0; symbolic.supernodes()];
+    for s in 0..way.len() {
+        if symbolic.npiv(s) + symbolic.nupd(s) > NARROW {
+            return false;
+        }
+        way[s] += work_of(symbolic, s);
+        if let Some(parent) = symbolic.parent(s) {
+            way[parent] = way[parent].max(way[s]);
+        }
+    }
+    let [most, of] = CHAIN;
+    let longest = way.into_iter().max().unwrap_or(0);
+    longest.saturating_mul(of) > whole.saturating_mul(most)
 }
 
 /// A subtree of a grove.

@@ -221,6 +221,7 @@ mod tests {
     use super::*;
     use tamarack_ordering::{Method, Workspace, order};
     use tamarack_sparse::models::Model;
+    use tamarack_sparse::{Pattern, Permutation};
     use tamarack_symbolic::SymbolicOptions;
 
     fn structure(model: &str) -> Arc<SymbolicFactor> {
@@ -285,6 +286,25 @@ mod tests {
         assert!(subtrees.iter().any(|tree| tree.in_common));
         let sums: usize = plan.top.iter().map(|front| plan.sums(front).len()).sum();
         assert!(sums < subtrees.len());
+    }
+
+    #[test]
+    fn chains_of_narrow_fronts_are_walked_whole() {
+        // A band: each unknown and the five after it, in their order.
+        let n = 20_000u32;
+        let (mut ptr, mut rows) = (vec![0u64], Vec::new());
+        for j in 0..n {
+            rows.extend(j..n.min(j + 6));
+            ptr.push(rows.len() as u64);
+        }
+        let pattern = Pattern::lower(n as usize, &ptr, &rows).unwrap().shared();
+        let natural = Permutation::identity(n as usize);
+        let options = SymbolicOptions::default();
+        let symbolic = SymbolicFactor::analyze(&pattern, &natural, &options).unwrap();
+        assert!(symbolic.supernodes() > 1000);
+        let plan = check(&symbolic.into());
+        assert!(plan.top.is_empty());
+        assert_eq!(plan.groves.len(), 1);
     }
 
     #[test]
