@@ -29,7 +29,7 @@ pub enum Method {
     Mmd(MmdOptions),
     /// Approximate minimum degree (Amestoy, Davis, Duff 1996). Trees and chains of networks go first; of small ones, what
     /// these leave is eliminated by exact degrees, and nothing is set aside. Unknowns of many whose numbers say nothing of where they are,
-    /// as mesh generators give them, are first numbered by a breadth-first search.
+    /// as mesh generators give them, are first numbered by a breadth-first search; those of a band, or others that fill nothing in, stay.
     Amd(AmdOptions),
     /// Multilevel nested dissection (George 1973; Hendrickson and Rothberg 1998).
     NestedDissection(NdOptions),
@@ -135,6 +135,7 @@ pub fn order_until(
             Mmd::new(ws, Some(options.delta)).run(&mut ())?;
             finish(ws)?;
         }
+        Method::Amd(_) if is_perfect(pattern) => return Ok(Permutation::identity(n)),
         Method::Amd(options) => {
             let near = load(pattern, &mut ws.quotient)?;
             let mut elimination = Amd::new(ws, n as u32, options.aggressive)
@@ -162,6 +163,18 @@ pub fn order_until(
         }
     }
     Permutation::from_elimination_order(&ws.order).map_err(|_| OrderingError::Internal)
+}
+
+/// Whether the user's order leads to no fill at all, as that of a band does: whatever stands below the first entry of a column stands in the
+/// column of that entry (Rose 1972). No order can be better. Most patterns are seen to be others in a few columns.
+fn is_perfect(pattern: &Pattern) -> bool {
+    (0..pattern.n()).all(|j| match pattern.rows(j) {
+        [_, first, others @ ..] => {
+            let mut there = pattern.rows(*first as usize).iter();
+            others.iter().all(|i| there.any(|k| k == i))
+        }
+        _ => true,
+    })
 }
 
 /// Loads a pattern, and numbers its unknowns anew where theirs are scattered: the unknown of each number, if they have others.

@@ -169,6 +169,24 @@ fn leaves_of_a_hub_are_not_read_by_all_its_triangles() {
 }
 
 #[test]
+fn orders_without_fill_stay() {
+    let band = |n: u32| (0..n).flat_map(move |j| (j + 1..n.min(j + 4)).map(move |i| (j, i)));
+    let arrow = (0..99).map(|j| (j, 99));
+    // Of each vertex of a tree the one that is half as far from the root, which is last.
+    let tree = (0..99).map(|j| (j, 99 - (99 - j) / 2));
+    let all: [Vec<(u32, u32)>; 3] = [band(100).collect(), arrow.collect(), tree.collect()];
+    for edges in all {
+        let perfect = pattern(100, edges.iter().copied());
+        let order_of = |p: &Pattern| order(p, &Method::default(), &mut Workspace::new()).unwrap();
+        assert_eq!(order_of(&perfect), Permutation::identity(100));
+        assert_eq!(fill(&perfect, &order_of(&perfect)), perfect.nnz_lower());
+        // The other way round there may be fill, but not in the order that is found.
+        let turned = pattern(100, edges.iter().map(|&(a, b)| (99 - a, 99 - b)));
+        assert_eq!(fill(&turned, &order_of(&turned)), turned.nnz_lower());
+    }
+}
+
+#[test]
 fn numbers_at_random_cost_a_grid_little() {
     let grid = "p2d5_40".parse::<Model>().unwrap().generate::<f64>();
     let grid = grid.unwrap().pattern().clone();
