@@ -166,12 +166,20 @@ pub fn order_until(
 }
 
 /// Whether the user's order leads to no fill at all, as that of a band does: whatever stands below the first entry of a column stands in the
-/// column of that entry (Rose 1972). No order can be better. Most patterns are seen to be others in a few columns.
+/// column of that entry (Rose 1972). No order can be better. Most patterns are seen to be others in a few columns. Entries are looked for
+/// where they are in a band, else by halves: the column may be a hub's, with many more than those that have it first.
 fn is_perfect(pattern: &Pattern) -> bool {
     (0..pattern.n()).all(|j| match pattern.rows(j) {
         [_, first, others @ ..] => {
-            let mut there = pattern.rows(*first as usize).iter();
-            others.iter().all(|i| there.any(|k| k == i))
+            let mut there = &pattern.rows(*first as usize)[1..];
+            others.iter().all(|i| {
+                let before = match there.first() {
+                    Some(k) if k == i => 0,
+                    _ => there.partition_point(|k| k < i),
+                };
+                there = &there[before..];
+                there.first() == Some(i)
+            })
         }
         _ => true,
     })

@@ -187,6 +187,18 @@ fn orders_without_fill_stay() {
 }
 
 #[test]
+fn a_hub_is_not_read_by_all_that_have_it_first() {
+    // Leaves of a hub and of the last vertex fill nothing in, and each would read all others of the hub to see that: 12 s.
+    let n = 400_000;
+    let (hub, last) = (n / 2, n - 1);
+    let leaves = (0..hub).flat_map(|v| [(v, hub), (v, last)]);
+    let others = (hub + 1..n).map(|v| (hub, v));
+    let pattern = pattern(n, leaves.chain(others));
+    let order = order(&pattern, &Method::default(), &mut Workspace::new()).unwrap();
+    assert_eq!(fill(&pattern, &order), pattern.nnz_lower());
+}
+
+#[test]
 fn numbers_at_random_cost_a_grid_little() {
     let grid = "p2d5_40".parse::<Model>().unwrap().generate::<f64>();
     let grid = grid.unwrap().pattern().clone();
