@@ -177,8 +177,11 @@ fn is_perfect(pattern: &Pattern) -> bool {
                     Some(k) if k == i => 0,
                     _ => there.partition_point(|k| k < i),
                 };
-                there = &there[before..];
-                there.first() == Some(i)
+                let Some((found, rest)) = there[before..].split_first() else {
+                    return false;
+                };
+                there = rest;
+                found == i
             })
         }
         _ => true,
