@@ -106,7 +106,7 @@ pub struct WarmArgs {
 /// How to order, for every command that analyzes.
 #[derive(Debug, Args)]
 pub struct OrderingArgs {
-    /// auto, best or best:SECONDS (tries several), md, mmd, amd, rcm, nd, natural, a file with a permutation,
+    /// auto, best or best:SECONDS (tries several), md, mmd, amd, amf, rcm, nd, natural, a file with a permutation,
     /// coordinates:FILE (a row of coordinates for each unknown), or tree:FILE (the node of each unknown in a binary tree
     /// of separators: 1 is the root, below t are 2t and 2t + 1)
     #[arg(long, value_name = "NAME|FILE", default_value = "auto")]

@@ -18,7 +18,7 @@ pub use error::OrderingError;
 pub use graph::Graph;
 pub use guide::{Coordinates, PartitionTree};
 pub use method::{Method, order, order_until};
-pub use mindeg::{AmdOptions, MmdOptions};
+pub use mindeg::{AmdOptions, MmdOptions, Selection};
 pub use nd::{MergedGraph, NdOptions};
 pub use workspace::Workspace;
 

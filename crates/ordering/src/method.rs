@@ -9,7 +9,7 @@ use tamarack_sparse::{Pattern, Permutation};
 use crate::error::{OrderingError, refill};
 use crate::graph::Graph;
 use crate::guide::{Coordinates, PartitionTree};
-use crate::mindeg::{Amd, AmdOptions, Mmd, MmdOptions, QuotientGraph};
+use crate::mindeg::{Amd, AmdOptions, Mmd, MmdOptions, QuotientGraph, Selection};
 use crate::nd::{self, NdOptions};
 use crate::near;
 use crate::rcm;
@@ -27,7 +27,7 @@ pub enum Method {
     MinimumDegree,
     /// Multiple minimum degree: exact, independent pivots at a time (Liu 1985).
     Mmd(MmdOptions),
-    /// Approximate minimum degree (Amestoy, Davis, Duff 1996). Trees and chains of networks go first; of small ones, what
+    /// Approximate minimum degree (Amestoy, Davis, Duff 1996), or minimum fill (Rothberg and Eisenstat 1998). Trees and chains of networks go first; of small ones, what
     /// these leave is eliminated by exact degrees, and nothing is set aside. Unknowns of many whose numbers say nothing of where they are,
     /// as mesh generators give them, are first numbered by a breadth-first search; those of a band, or others that fill nothing in, stay.
     Amd(AmdOptions),
@@ -41,7 +41,7 @@ pub enum Method {
 
 impl Method {
     /// Names that [`FromStr`] knows, separated by commas: of those that need nothing else.
-    pub const NAMES: &'static str = "natural, rcm, md, mmd, amd, nd";
+    pub const NAMES: &'static str = "natural, rcm, md, mmd, amd, amf, nd";
 
     /// Name as users write it.
     pub fn name(&self) -> &'static str {
@@ -50,7 +50,10 @@ impl Method {
             Self::Rcm => "rcm",
             Self::MinimumDegree => "md",
             Self::Mmd(_) => "mmd",
-            Self::Amd(_) => "amd",
+            Self::Amd(options) => match options.selection {
+                Selection::Degree => "amd",
+                Selection::MeanFill => "amf",
+            },
             Self::NestedDissection(_) => "nd",
             Self::Coordinates(_) => "coordinates",
             Self::PartitionTree(_) => "tree",
@@ -81,6 +84,7 @@ impl FromStr for Method {
             "md" => Self::MinimumDegree,
             "mmd" => Self::Mmd(MmdOptions::default()),
             "amd" => Self::Amd(AmdOptions::default()),
+            "amf" => Self::Amd(Selection::MeanFill.into()),
             "nd" => Self::NestedDissection(NdOptions::default()),
             _ => {
                 return Err(OrderingError::UnknownMethod {
@@ -139,6 +143,7 @@ pub fn order_until(
         Method::Amd(options) => {
             let near = load(pattern, &mut ws.quotient)?;
             let mut elimination = Amd::new(ws, n as u32, options.aggressive)
+                .by(options.selection)
                 .until(stop)
                 .within(options.most_reads);
             if elimination.has_fringe() {

@@ -199,6 +199,20 @@ fn a_hub_is_not_read_by_all_that_have_it_first() {
 }
 
 #[test]
+fn minimum_fill_leads_to_less_on_the_whole() {
+    let mut sums = [0; 2];
+    for model in ["p2d5_100", "p2d9_60", "p3d7_14", "p3d27_10", "rgg_4000"] {
+        let a = model.parse::<Model>().unwrap().generate::<f64>().unwrap();
+        for (sum, name) in sums.iter_mut().zip(["amd", "amf"]) {
+            let method: Method = name.parse().unwrap();
+            let order = order(a.pattern(), &method, &mut Workspace::new()).unwrap();
+            *sum += fill(a.pattern(), &order);
+        }
+    }
+    assert!(100 * sums[1] <= 96 * sums[0], "{sums:?}");
+}
+
+#[test]
 fn numbers_at_random_cost_a_grid_little() {
     let grid = "p2d5_40".parse::<Model>().unwrap().generate::<f64>();
     let grid = grid.unwrap().pattern().clone();

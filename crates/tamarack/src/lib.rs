@@ -77,7 +77,7 @@ pub use tamarack_numeric::{
     NotPositiveDefinite, OnNotSpd, Phase, PhaseTime, Profile, Progress, Purpose,
 };
 pub use tamarack_ordering::{
-    AmdOptions, Coordinates, Method, MmdOptions, NdOptions, PartitionTree,
+    AmdOptions, Coordinates, Method, MmdOptions, NdOptions, PartitionTree, Selection,
 };
 pub use tamarack_plan::{Bytes, FactorPlan, FrontRates, MemoryUse, Precision as PlanPrecision};
 pub use tamarack_solve::{ColumnReport, Outcome, RefineOptions, RefineReport, ResidualPrecision};

@@ -156,7 +156,7 @@ impl Ordering {
 
 impl Ordering {
     /// Names that [`FromStr`] knows, separated by commas.
-    pub const NAMES: &'static str = "auto, best, best:SECONDS, natural, rcm, md, mmd, amd, nd";
+    pub const NAMES: &'static str = "auto, best, best:SECONDS, natural, rcm, md, mmd, amd, amf, nd";
 
     /// The name of the method that will be used: `given` for a permutation.
     pub fn name(&self) -> &'static str {

@@ -88,7 +88,7 @@ fn named(list: &[String]) -> Vec<&str> {
     let mut names = Vec::new();
     for name in list {
         let these = match name.as_str() {
-            "all" => &["natural", "rcm", "md", "mmd", "amd", "nd"][..],
+            "all" => &["natural", "rcm", "md", "mmd", "amd", "amf", "nd"][..],
             one => &[one],
         };
         for name in these {

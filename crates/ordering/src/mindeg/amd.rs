@@ -1,11 +1,12 @@
-//! Approximate minimum degree.
+//! Approximate minimum degree, or approximate minimum fill.
 //!
 //! Amestoy, Davis, Duff 1996 and 2004: the external degree of a variable is bounded from above by
 //! the smallest of (a) all that is left, (b) its previous bound plus what the new element brings,
 //! (c) the sizes of its elements, each counted outside the new element only. All the
 //! `|Le \ Lme|` together cost one pass over the element lists of the new element's variables, so
 //! that a step costs as much as reading their quotient-graph lists. The bound is exact while a
-//! variable belongs to at most two elements.
+//! variable belongs to at most two elements. Which variable is eliminated next is up to a
+//! [`Selection`], by these bounds.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -13,7 +14,8 @@ use crate::error::OrderingError;
 use crate::mindeg::few::Few;
 use crate::mindeg::lists::{DegreeLists, NONE};
 use crate::mindeg::observer::Observer;
-use crate::mindeg::quotient::{Element, IS_ELEMENT, Node, QuotientGraph};
+use crate::mindeg::quotient::{Element, IS_ELEMENT, QuotientGraph};
+use crate::mindeg::selection::Selection;
 use crate::mindeg::supervariables::{self, HashTable};
 use crate::workspace::Workspace;
 
@@ -26,6 +28,8 @@ pub struct AmdOptions {
     pub dense: f64,
     /// Whether an element inside the new one is absorbed by it even where no entry joins them.
     pub aggressive: bool,
+    /// What is least of the variable that is eliminated next.
+    pub selection: Selection,
     /// The order is given up, with [`OrderingError::Stopped`], once so many entries of lists were read for each variable and
     /// entry of the graph; `None`: never. Where many variables of few neighbors share some of very many, as points share
     /// cameras, each pivot has the long lists read, and that takes time by the square of their length.
@@ -37,7 +41,17 @@ impl Default for AmdOptions {
         Self {
             dense: 10.0,
             aggressive: true,
+            selection: Selection::Degree,
             most_reads: None,
+        }
+    }
+}
+
+impl From<Selection> for AmdOptions {
+    fn from(selection: Selection) -> Self {
+        Self {
+            selection,
+            ..Self::default()
         }
     }
 }
@@ -61,6 +75,7 @@ pub(crate) struct Amd<'a> {
     pub(crate) aggressive: bool,
     /// Variables that stay in the graph to the end: none of `halo..` is eliminated.
     pub(crate) halo: u32,
+    selection: Selection,
     /// Largest degree of an element so far.
     pub(crate) largest: u32,
     /// True where the order is wanted no more.
@@ -78,6 +93,7 @@ impl<'a> Amd<'a> {
             table: &mut ws.table,
             aggressive,
             halo,
+            selection: Selection::Degree,
             largest: 0,
             stop: None,
             most_work: u64::MAX,
@@ -89,6 +105,11 @@ impl<'a> Amd<'a> {
         let size = (self.q.free + self.q.n()) as u64;
         let most_work = most_reads.map_or(u64::MAX, |most| size.saturating_mul(most.into()));
         Self { most_work, ..self }
+    }
+
+    /// The same, by another selection.
+    pub(crate) fn by(self, selection: Selection) -> Self {
+        Self { selection, ..self }
     }
 
     /// The same, given up with an error where `stop` becomes true.
@@ -109,26 +130,25 @@ impl<'a> Amd<'a> {
         if left == 0 {
             return Ok(());
         }
-        self.lists.reset(self.q.n(), left)?;
+        self.lists.reset(self.q.n(), self.selection.keys(left))?;
         self.table.reset(self.q.n().min(left as usize))?;
         let above = self.q.nodes.iter().filter(|node| node.degree > dense_limit);
         let dense_limit = match above.count() > dense_limit as usize {
             true => NONE,
             false => dense_limit,
         };
-        for i in 0..self.halo {
-            let Node {
-                degree, elements, ..
-            } = self.q.nodes[i as usize];
-            if elements == IS_ELEMENT {
+        for k in 0..self.halo {
+            let i = self.selection.listed(k, self.halo);
+            let node = self.q.nodes[i as usize];
+            if node.elements == IS_ELEMENT {
                 continue; // eliminated beforehand
             }
-            if degree == 0 {
+            if node.degree == 0 {
                 self.q.eliminate_isolated(i);
-            } else if degree > dense_limit {
+            } else if node.degree > dense_limit {
                 self.q.set_aside(i);
             } else {
-                self.lists.insert(i, degree);
+                self.list(i, 0);
             }
         }
         while let Some(me) = self.lists.pop_at_most(NONE) {
@@ -158,10 +178,19 @@ impl<'a> Amd<'a> {
 
     /// Eliminates `me`, which has few neighbors.
     fn eliminate_with_few(&mut self, me: u32, few: Few) {
-        let listed = few.all().iter().filter(|&&j| j < self.halo);
+        let halo = self.halo;
+        let listed = few.all().iter().filter(move |&&j| j < halo);
         listed.clone().for_each(|&j| self.lists.remove(j));
         self.q.eliminate_with_few(me, &few);
-        listed.for_each(|&j| self.lists.insert(j, self.q.nodes[j as usize].degree));
+        listed.for_each(|&j| self.list(j, 0));
+    }
+
+    /// Puts variable `i` into the lists; the element formed last has so many of its neighbors.
+    #[inline(always)]
+    fn list(&mut self, i: u32, covered: u32) {
+        let node = &self.q.nodes[i as usize];
+        let key = self.selection.key(node.degree, covered, node.weight as u32);
+        self.lists.insert(i, key);
     }
 
     /// Sets `mark - stamp` of every element that shares variables with the new one to the weight
@@ -237,9 +266,9 @@ impl<'a> Amd<'a> {
             end += 1;
             if i < self.halo {
                 let weight = node.weight as u32;
-                let bound = node.degree.saturating_add(element.degree - weight);
-                node.degree = bound.min(left - weight);
-                self.lists.insert(i, node.degree);
+                let covered = element.degree - weight;
+                node.degree = node.degree.saturating_add(covered).min(left - weight);
+                self.list(i, covered);
             }
         }
         self.q.close_element(element, end);

@@ -77,6 +77,12 @@ impl DegreeLists {
         self.links[i as usize].prev != DETACHED
     }
 
+    /// Where the last variable that was taken stood.
+    #[cfg(test)]
+    pub(crate) fn key_of_last(&self) -> u32 {
+        self.min
+    }
+
     /// Takes the most recent variable of least degree, if that degree is at most `limit`.
     #[inline]
     pub(crate) fn pop_at_most(&mut self, limit: u32) -> Option<u32> {

@@ -1,4 +1,4 @@
-//! Minimum degree orderings on a quotient graph.
+//! Minimum degree and minimum fill orderings on a quotient graph.
 
 mod amd;
 mod bits;
@@ -9,6 +9,7 @@ mod mmd;
 mod observer;
 mod order;
 mod quotient;
+mod selection;
 mod supervariables;
 #[cfg(test)]
 mod tests;
@@ -19,4 +20,5 @@ pub(crate) use lists::{DegreeLists, NONE};
 pub(crate) use mmd::Mmd;
 pub use mmd::MmdOptions;
 pub(crate) use quotient::{MAX_ORDER, QuotientGraph, prefetch};
+pub use selection::Selection;
 pub(crate) use supervariables::HashTable;

@@ -8,6 +8,7 @@ use super::lists::{DegreeLists, NONE};
 use super::mmd::Mmd;
 use super::observer::Observer;
 use super::quotient::{IS_ELEMENT, QuotientGraph};
+use super::selection::{Selection, key_of_fill};
 use crate::workspace::Workspace;
 
 /// Pattern of a graph given as bit sets of neighbors.
@@ -66,6 +67,7 @@ struct Checker {
     exact: bool,
     /// How far above the least degree a pivot may be.
     delta: u32,
+    selection: Selection,
     nnz_l: u64,
     steps: usize,
 }
@@ -79,6 +81,7 @@ impl Checker {
             halo: n,
             exact: false,
             delta: 0,
+            selection: Selection::Degree,
             nnz_l: 0,
             steps: 0,
         };
@@ -120,6 +123,22 @@ impl Checker {
             & !set
     }
 
+    /// Ordered pairs of a set that are no neighbors.
+    fn missing(&self, set: u64) -> i64 {
+        (0..self.adjacent.len())
+            .filter(|&v| set >> v & 1 == 1)
+            .map(|v| i64::from((set & !self.adjacent[v] & !(1 << v)).count_ones()))
+            .sum()
+    }
+
+    /// The fill of a pivot by mean fill is at most what it was taken for.
+    fn check_fill(&self, q: &QuotientGraph, me: u32, bound: u32) {
+        let members = Self::members(q, me);
+        let fill = self.missing(self.neighbors(members));
+        let key = key_of_fill(fill, members.count_ones());
+        assert!(key <= bound, "the fill of {me} is {fill}");
+    }
+
     fn check_degree(&self, q: &QuotientGraph, i: u32) -> u32 {
         let node = &q.nodes[i as usize];
         let members = Self::members(q, i);
@@ -151,7 +170,10 @@ impl Observer for Checker {
                 least = least.min(q.nodes[i as usize].degree);
             }
         }
-        assert!(chosen <= least + self.delta, "{chosen} is not least");
+        match self.selection {
+            Selection::Degree => assert!(chosen <= least + self.delta, "{chosen} is not least"),
+            Selection::MeanFill => self.check_fill(q, me, lists.key_of_last()),
+        }
     }
 
     fn formed(&mut self, q: &QuotientGraph, _lists: &DegreeLists, me: u32) {
@@ -280,6 +302,18 @@ fn amd_bounds_the_degree_from_above_and_is_exact_with_two_elements() {
         check_all(0..3000, |ws, checker| {
             let n = ws.quotient.n() as u32;
             Amd::new(ws, n, aggressive).run(NONE, checker).unwrap();
+        });
+    }
+}
+
+#[test]
+fn minimum_fill_goes_by_an_upper_bound() {
+    for aggressive in [true, false] {
+        check_all(0..3000, |ws, checker| {
+            checker.selection = Selection::MeanFill;
+            let n = ws.quotient.n() as u32;
+            let mut elimination = Amd::new(ws, n, aggressive).by(Selection::MeanFill);
+            elimination.run(NONE, checker).unwrap();
         });
     }
 }

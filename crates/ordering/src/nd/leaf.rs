@@ -6,7 +6,7 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::error::OrderingError;
-use crate::mindeg::{Amd, NONE};
+use crate::mindeg::{Amd, AmdOptions, NONE};
 use crate::nd::graph::Weighted;
 use crate::nd::numbers::Numbers;
 use crate::workspace::Workspace;
@@ -30,16 +30,16 @@ impl LeafSpace {
         piece: &mut [u32],
         stop: &AtomicBool,
     ) -> Result<(), OrderingError> {
-        self.order_within(graph, piece, stop, None)
+        self.order_by(graph, piece, stop, &AmdOptions::default())
     }
 
-    /// The same with at most so many reads of lists, as [`AmdOptions::most_reads`](crate::AmdOptions::most_reads).
-    pub(crate) fn order_within(
+    /// The same with other options; whatever they say of many neighbors, no vertex is set aside.
+    pub(crate) fn order_by(
         &mut self,
         graph: &Weighted,
         piece: &mut [u32],
         stop: &AtomicBool,
-        most_reads: Option<u32>,
+        options: &AmdOptions,
     ) -> Result<(), OrderingError> {
         self.vertices.clear();
         self.local.clear(piece.len(), graph.n());
@@ -47,8 +47,11 @@ impl LeafSpace {
             self.local.find(v, &mut self.vertices);
         }
         self.load(graph, piece)?;
-        let elimination = Amd::new(&mut self.ws, piece.len() as u32, true).until(stop);
-        elimination.within(most_reads).run(NONE, &mut ())?;
+        Amd::new(&mut self.ws, piece.len() as u32, options.aggressive)
+            .by(options.selection)
+            .until(stop)
+            .within(options.most_reads)
+            .run(NONE, &mut ())?;
         self.order.clear();
         self.order.resize(self.vertices.len(), 0);
         self.ws

@@ -94,14 +94,14 @@ impl MergedGraph {
         Permutation::from_elimination_order(&order).map_err(|_| OrderingError::Internal)
     }
 
-    /// The order by approximate minimum degree, unless `stop` becomes true or lists are read more than `most_reads` times, as
-    /// [`AmdOptions::most_reads`].
+    /// The order by approximate minimum degree or fill, unless `stop` becomes true or lists are read too often. Unknowns with very many
+    /// neighbors are those that were left out, whatever the options say.
     ///
     /// # Errors
     /// As [`dissect`](Self::dissect).
     pub fn minimum_degree(
         &self,
-        most_reads: Option<u32>,
+        options: &AmdOptions,
         stop: &AtomicBool,
     ) -> Result<Permutation, OrderingError> {
         let graph = &self.compressed.graph;
@@ -111,7 +111,7 @@ impl MergedGraph {
         if near::is_scattered(self.n(), neighbors) {
             near::reversed_search(self.n(), neighbors, &mut list, |_, _, _| ())?;
         }
-        LeafSpace::default().order_within(graph, &mut list, stop, most_reads)?;
+        LeafSpace::default().order_by(graph, &mut list, stop, options)?;
         let mut order = Vec::new();
         self.expand(list, &mut order);
         Permutation::from_elimination_order(&order).map_err(|_| OrderingError::Internal)

@@ -2,30 +2,30 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use tamarack_ordering::{AmdOptions, MergedGraph, Method, OrderingError, Workspace, order_until};
+use tamarack_ordering::{MergedGraph, Method, OrderingError, Selection, Workspace, order_until};
 use tamarack_sparse::{Permutation, Runs};
 
-use super::{AMD, Chosen, MOST_READS, ND, Search};
+use super::{Candidate, Chosen, ND, Search, name_of, within_reads};
 use crate::Error;
 use crate::both::Both;
 use crate::shape::{Look, Shape};
 use crate::threads::with_threads;
 
-/// What minimum degree leads to.
+/// What minimum fill, or else minimum degree, leads to.
 enum Degree {
     /// A factorization that takes no longer than a dissection.
     Enough(Box<Chosen>),
-    /// One of so many predicted seconds.
-    Dear { permutation: Permutation, secs: f64 },
-    /// It was given up: see [`MOST_READS`].
+    /// One that takes long: worth comparing.
+    Dear(Candidate),
+    /// It was given up: see [`within_reads`].
     Endless,
 }
 
 impl Degree {
-    /// The order and its predicted seconds, if it is worth comparing.
-    fn into_order(self) -> Option<(Permutation, f64)> {
+    /// The order, if it is worth comparing.
+    fn into_candidate(self) -> Option<Candidate> {
         match self {
-            Self::Dear { permutation, secs } => Some((permutation, secs)),
+            Self::Dear(candidate) => Some(candidate),
             Self::Enough(_) | Self::Endless => None,
         }
     }
@@ -44,7 +44,7 @@ impl Search<'_> {
             degree => {
                 let nd = both.dissect(&AtomicBool::new(false))?;
                 self.order_secs = self.start.elapsed().as_secs_f64();
-                self.better(degree.into_order(), &nd, both.into_runs())
+                self.better(degree.into_candidate(), &nd, both.into_runs())
             }
         }
     }
@@ -78,7 +78,7 @@ impl Search<'_> {
             Look::Thick => None,
             _ => match degree? {
                 Degree::Enough(chosen) => return Ok(*chosen),
-                other => other.into_order(),
+                other => other.into_candidate(),
             },
         };
         let found = match found {
@@ -89,40 +89,50 @@ impl Search<'_> {
         self.better(degree, &found, both.into_runs())
     }
 
-    /// The better of minimum degree, if there is its order of so many predicted seconds, and nested dissection.
+    /// The better of minimum fill or degree, if there is its order, and nested dissection.
     fn better(
         &self,
-        degree: Option<(Permutation, f64)>,
+        degree: Option<Candidate>,
         dissection: &Permutation,
         runs: Option<Runs>,
     ) -> Result<Chosen, Error> {
-        let Some((degree, secs)) = degree else {
+        let Some(degree) = degree else {
             return self.finish(dissection, runs, ND);
         };
         let draft = self.draft(dissection, runs.as_ref())?;
-        if self.predicted_secs(&draft) < secs {
+        if self.predicted_secs(&draft) < degree.secs {
             drop(runs);
             return self.finish_draft(draft, ND);
         }
         drop(draft);
-        self.finish(&degree, runs, AMD)
+        self.finish(&degree.permutation, runs, degree.name)
     }
 
-    /// Orders by minimum degree, of the graph without twins where there are some, unless that is seen to be in vain or takes too long.
-    /// Where a dissection would not save more than it takes, that one is in vain, and the analysis is finished.
+    /// Minimum fill or minimum degree, as the shape says; minimum degree where minimum fill takes too long.
     fn minimum_degree(&self, both: &Both<'_>) -> Result<Degree, Error> {
+        if both.shape.is_worth_filling() {
+            match self.minimum_of(Selection::MeanFill, both)? {
+                Degree::Endless => (),
+                found => return Ok(found),
+            }
+        }
+        self.minimum_of(Selection::Degree, both)
+    }
+
+    /// Orders by minimum degree or fill, of the graph without twins where there are some, unless that is seen to be in vain or takes too
+    /// long. Where a dissection would not save more than it takes, that one is in vain, and the analysis is finished.
+    fn minimum_of(&self, selection: Selection, both: &Both<'_>) -> Result<Degree, Error> {
         let stop = &both.no_degree;
         if stop.load(Relaxed) {
             return Err(OrderingError::Stopped.into());
         }
         let mut own = Search { ..*self };
-        let mut degree = AmdOptions::default();
-        degree.most_reads = Some(MOST_READS);
+        let options = within_reads(selection);
         let twins = both.twins();
         let permutation = match twins {
-            Some(graph) => graph.minimum_degree(degree.most_reads, stop),
+            Some(graph) => graph.minimum_degree(&options, stop),
             None => {
-                let method = Method::Amd(degree);
+                let method = Method::Amd(options);
                 order_until(self.pattern, &method, &mut Workspace::new(), stop)
             }
         };
@@ -138,13 +148,17 @@ impl Search<'_> {
         let runs = twins.map_or(found.as_ref(), MergedGraph::runs);
         let draft = own.draft(&permutation, runs)?;
         drop(found);
-        let secs = own.predicted_secs(&draft);
+        let (name, secs) = (name_of(selection), own.predicted_secs(&draft));
         if both.shape.is_worth_dissecting(secs, &own.machine()) {
             drop(draft);
-            return Ok(Degree::Dear { permutation, secs });
+            return Ok(Degree::Dear(Candidate {
+                permutation,
+                name,
+                secs,
+            }));
         }
         both.no_dissection.store(true, Relaxed);
-        let chosen = own.finish_draft(draft, AMD)?;
+        let chosen = own.finish_draft(draft, name)?;
         Ok(Degree::Enough(Box::new(chosen)))
     }
 }
