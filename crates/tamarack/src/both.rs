@@ -43,6 +43,12 @@ impl<'a> Both<'a> {
         self.merged.get().filter(|_| self.has_twins)
     }
 
+    /// Whether minimum fill is worth more than minimum degree: of many vertices, or where several unknowns share a vertex, so that orders
+    /// are cheap beside what comes after.
+    pub(crate) fn is_worth_filling(&self) -> bool {
+        self.has_twins || self.shape.is_worth_filling()
+    }
+
     /// Twins that follow one another, if there are enough; the graph is freed.
     pub(crate) fn into_runs(self) -> Option<Runs> {
         let merged = self.merged.into_inner();

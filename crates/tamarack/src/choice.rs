@@ -1,7 +1,7 @@
 //! Which ordering: by the predicted seconds of the factorization that it leads to.
 //!
-//! Minimum degree is cheap, of a graph whose twins are merged even more so. Nested dissection is taken where it saves more of
-//! the factorization than it takes itself. Where there are threads for both they begin at the same time, and the graph's
+//! Minimum degree is cheap, of a graph whose twins are merged even more so; minimum fill is better and takes about as long where there is
+//! much to eliminate. Nested dissection is taken where it saves more of the factorization than it takes itself. Where there are threads for both they begin at the same time, and the graph's
 //! shape ([`shape`](crate::shape)) says which one is in vain: on a plane a dissection is hardly ever worth its time, in a solid
 //! minimum degree is never better.
 //! Alternatives are compared by the sizes of their fronts ([`SymbolicDraft`]); only the one that is
@@ -264,6 +264,8 @@ mod tests {
         };
         assert_eq!(name("el3d_14", Ordering::Auto), "nd");
         assert_eq!(name("p2d9_60", Ordering::Auto), "amd");
+        assert_eq!(name("p2d5_370", Ordering::Auto), "amf");
+        assert_eq!(name("shell_60x50", Ordering::Auto), "amf");
         assert_eq!(name("el3d_10", Ordering::Best(Duration::ZERO)), "nd");
     }
 

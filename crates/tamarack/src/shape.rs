@@ -20,7 +20,7 @@ const NEIGHBOR_SECS: f64 = 1.2e-7;
 const ALONE_SECS: f64 = 0.03;
 const SPEEDUP: f64 = 0.8;
 
-/// Vertices from which minimum fill takes no longer than minimum degree and is nearly always better. Of fewer without twins it takes up to
+/// Vertices from which minimum fill takes hardly longer than minimum degree and is nearly always better. Of fewer without twins it takes up to
 /// 1.3 times as long, which is more than it saves.
 const FILLED: f64 = 131_072.0;
 
@@ -145,10 +145,9 @@ impl Shape {
         SAVED * predicted_secs > self.dissection_secs(machine)
     }
 
-    /// Whether minimum fill is worth more than minimum degree: of many vertices, or where several unknowns share a vertex, so that orders
-    /// are cheap beside what comes after.
+    /// Whether minimum fill is worth more than minimum degree if unknowns do not share vertices.
     pub(crate) fn is_worth_filling(&self) -> bool {
-        self.nodes >= FILLED || self.has_twins()
+        self.nodes >= FILLED
     }
 
     /// Looks at the levels of the `graph` with this shape. What counts are operations: the rates of `machine` cancel out.

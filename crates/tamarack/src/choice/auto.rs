@@ -110,7 +110,7 @@ impl Search<'_> {
 
     /// Minimum fill or minimum degree, as the shape says; minimum degree where minimum fill takes too long.
     fn minimum_degree(&self, both: &Both<'_>) -> Result<Degree, Error> {
-        if both.shape.is_worth_filling() {
+        if both.is_worth_filling() {
             match self.minimum_of(Selection::MeanFill, both)? {
                 Degree::Endless => (),
                 found => return Ok(found),
