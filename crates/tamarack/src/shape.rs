@@ -24,6 +24,15 @@ const SPEEDUP: f64 = 0.8;
 /// 1.3 times as long, which is more than it saves.
 const FILLED: f64 = 131_072.0;
 
+/// Of each predicted second of the factorization after minimum degree, what is spent to see whether minimum fill is better: it saves a
+/// fifth on average.
+const FILL_SAVES: f64 = 0.1;
+
+/// Seconds of minimum fill on one thread, as those of a dissection. Measured, of which this formula has 1.8 times: `p2d5_1000` 0.28,
+/// `p2d9_700` 0.12, `rgg_200000` 0.17, `ng_cubemcyl_p2` 0.24.
+const FILL_VERTEX_SECS: f64 = 3.6e-7;
+const FILL_NEIGHBOR_SECS: f64 = 5.4e-8;
+
 /// Columns that are looked at to tell how many unknowns share a node, and where there are few entries.
 const SAMPLE: usize = 4096;
 const FEW_SAMPLE: usize = 512;
@@ -136,8 +145,7 @@ impl Shape {
     pub(crate) fn dissection_secs(&self, machine: &Machine) -> f64 {
         let secs = VERTEX_SECS * self.nodes + NEIGHBOR_SECS * self.neighbors;
         let alone = secs.min(ALONE_SECS);
-        let slower = machine.f64.per_flop_secs / Machine::default().f64.per_flop_secs;
-        slower * (alone + (secs - alone) / (machine.threads.max(1) as f64).powf(SPEEDUP))
+        slower(machine) * (alone + (secs - alone) / (machine.threads.max(1) as f64).powf(SPEEDUP))
     }
 
     /// Whether a dissection saves more on a machine than it takes, of a factorization of so many predicted seconds.
@@ -148,6 +156,12 @@ impl Shape {
     /// Whether minimum fill is worth more than minimum degree if unknowns do not share vertices.
     pub(crate) fn is_worth_filling(&self) -> bool {
         self.nodes >= FILLED
+    }
+
+    /// Whether minimum fill is worth trying on a machine after minimum degree, which led to a factorization of so many predicted seconds.
+    pub(crate) fn is_worth_filling_too(&self, predicted_secs: f64, machine: &Machine) -> bool {
+        let secs = FILL_VERTEX_SECS * self.nodes + FILL_NEIGHBOR_SECS * self.neighbors;
+        FILL_SAVES * predicted_secs > slower(machine) * secs
     }
 
     /// Looks at the levels of the `graph` with this shape. What counts are operations: the rates of `machine` cancel out.
@@ -198,6 +212,11 @@ impl Shape {
         let flop_secs = machine.f64.per_flop_secs / machine.threads.max(1) as f64;
         OPERATIONS * unknowns.powi(3) * flop_secs
     }
+}
+
+/// How many times as long orderings take as by the rates that [`Machine`] has by default.
+fn slower(machine: &Machine) -> f64 {
+    machine.f64.per_flop_secs / Machine::default().f64.per_flop_secs
 }
 
 /// How many unknowns share a node, on average: neighbors in the user's order whose columns agree are

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tamarack::{Analysis, Duplicates, Method, Options, Ordering, Pattern, Triplets};
+use tamarack_testkit::Rng;
 
 /// A pattern with these entries below the diagonal.
 fn pattern(n: u32, entries: impl Iterator<Item = (u32, u32)>) -> Arc<Pattern> {
@@ -73,4 +74,20 @@ fn so_is_minimum_fill_of_many() {
     let a = points_and_cameras(140_000, 400);
     let analysis = Analysis::new(&a, &Options::default()).unwrap();
     assert_eq!(analysis.ordering(), "nd");
+}
+
+#[test]
+fn where_nothing_can_be_dissected_minimum_fill_is_tried_too() {
+    let n = 6000;
+    let mut random = Rng::new(1);
+    let mut edges = Vec::new();
+    for i in 0..n {
+        edges.extend((0..6).map(|_| (i, random.below(n as usize) as u32)));
+    }
+    let a = pattern(n, edges.into_iter().filter(|(i, j)| i != j));
+    let analysis = Analysis::new(&a, &Options::default()).unwrap();
+    assert_eq!(analysis.ordering(), "amf");
+    let by_degree = flops(&a, Method::Amd(Default::default()).into());
+    let found = analysis.symbolic().stats().flops as f64;
+    assert!(found < by_degree, "{found:e}, {by_degree:e}");
 }

@@ -108,15 +108,29 @@ impl Search<'_> {
         self.finish(&degree.permutation, runs, degree.name)
     }
 
-    /// Minimum fill or minimum degree, as the shape says; minimum degree where minimum fill takes too long.
+    /// Minimum fill or minimum degree, as the shape says: minimum degree where minimum fill takes too long, the better of both where
+    /// minimum degree leads to a factorization that takes much longer than either.
     fn minimum_degree(&self, both: &Both<'_>) -> Result<Degree, Error> {
         if both.is_worth_filling() {
-            match self.minimum_of(Selection::MeanFill, both)? {
-                Degree::Endless => (),
-                found => return Ok(found),
-            }
+            return match self.minimum_of(Selection::MeanFill, both)? {
+                Degree::Endless => self.minimum_of(Selection::Degree, both),
+                found => Ok(found),
+            };
         }
-        self.minimum_of(Selection::Degree, both)
+        match self.minimum_of(Selection::Degree, both)? {
+            Degree::Dear(degree)
+                if both
+                    .shape
+                    .is_worth_filling_too(degree.secs, &self.machine()) =>
+            {
+                Ok(match self.minimum_of(Selection::MeanFill, both)? {
+                    Degree::Endless => Degree::Dear(degree),
+                    Degree::Dear(fill) if fill.secs >= degree.secs => Degree::Dear(degree),
+                    found => found,
+                })
+            }
+            found => Ok(found),
+        }
     }
 
     /// Orders by minimum degree or fill, of the graph without twins where there are some, unless that is seen to be in vain or takes too
