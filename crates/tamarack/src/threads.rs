@@ -44,6 +44,11 @@ pub(crate) fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + S
     }
 }
 
+/// Whether no other thread works in the pool that the caller is in.
+pub(crate) fn is_alone() -> bool {
+    rayon::current_thread_index().is_none() || rayon::current_num_threads() < 2
+}
+
 /// Runs `work` on the calling thread, which for so long is the only one of a pool. No thread is started, and afterwards the caller is in
 /// no pool, as before ([`use_current_thread`](ThreadPoolBuilder::use_current_thread) would leave it in one for good).
 fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {

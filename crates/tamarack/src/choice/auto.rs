@@ -9,7 +9,7 @@ use super::{Candidate, Chosen, ND, Search, name_of, within_reads};
 use crate::Error;
 use crate::both::Both;
 use crate::shape::{Look, Shape};
-use crate::threads::with_threads;
+use crate::threads::{is_alone, with_threads};
 
 /// What minimum fill, or else minimum degree, leads to.
 enum Degree {
@@ -59,8 +59,8 @@ impl Search<'_> {
         let look = || both.look(&machine);
         let degree = || self.minimum_degree(&both);
         let dissect = || both.dissect(&both.no_dissection).ok();
-        let (look, degree, found) = if machine.threads < 2 {
-            (look()?, degree(), None)
+        let (look, degree, found) = if is_alone() {
+            (look()?, degree(), None) // begun, it would be eliminated to the end before anybody looks
         } else if both.has_twins || both.shape.is_dense() {
             both.merged()?;
             let (first, found) = rayon::join(|| (look(), degree()), dissect);
