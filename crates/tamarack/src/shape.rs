@@ -178,6 +178,9 @@ impl Shape {
             }
         }
         let dissection_secs = self.dissection_secs(machine);
+        if sum <= dissection_secs {
+            return Look::Narrow;
+        }
         // From a far vertex: levels are narrower than from one in the middle.
         let mut search = Search::new(graph.n());
         let far = search.middle_level(graph, widest.last);
