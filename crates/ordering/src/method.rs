@@ -27,9 +27,10 @@ pub enum Method {
     MinimumDegree,
     /// Multiple minimum degree: exact, independent pivots at a time (Liu 1985).
     Mmd(MmdOptions),
-    /// Approximate minimum degree (Amestoy, Davis, Duff 1996), or minimum fill (Rothberg and Eisenstat 1998). Trees and chains of networks go first; of small ones, what
-    /// these leave is eliminated by exact degrees, and nothing is set aside. Unknowns of many whose numbers say nothing of where they are,
-    /// as mesh generators give them, are first numbered by a breadth-first search; those of a band, or others that fill nothing in, stay.
+    /// Approximate minimum degree (Amestoy, Davis, Duff 1996), or minimum fill (Rothberg and Eisenstat 1998), as
+    /// [`AmdOptions::selection`] says. Trees and chains of networks go first; of small ones, what these leave is eliminated by exact
+    /// degrees, whatever the selection, and nothing is set aside. Unknowns of many whose numbers say nothing of where they are, as mesh
+    /// generators give them, are first numbered by a breadth-first search; those of a band, or others that fill nothing in, stay.
     Amd(AmdOptions),
     /// Multilevel nested dissection (George 1973; Hendrickson and Rothberg 1998).
     NestedDissection(NdOptions),

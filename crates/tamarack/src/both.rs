@@ -46,7 +46,7 @@ impl<'a> Both<'a> {
     /// Whether minimum fill is worth more than minimum degree: of many vertices, or where several unknowns share a vertex, so that orders
     /// are cheap beside what comes after.
     pub(crate) fn is_worth_filling(&self) -> bool {
-        self.has_twins || self.shape.is_worth_filling()
+        self.has_twins || self.shape.has_many_vertices()
     }
 
     /// Twins that follow one another, if there are enough; the graph is freed.

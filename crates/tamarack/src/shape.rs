@@ -20,16 +20,16 @@ const NEIGHBOR_SECS: f64 = 1.2e-7;
 const ALONE_SECS: f64 = 0.03;
 const SPEEDUP: f64 = 0.8;
 
-/// Vertices from which minimum fill takes hardly longer than minimum degree and is nearly always better. Of fewer without twins it takes up to
-/// 1.3 times as long, which is more than it saves.
-const FILLED: f64 = 131_072.0;
+/// Vertices from which minimum fill takes 0.9 to 1.16 times as long as minimum degree and is nearly always better. Of fewer without twins it
+/// takes up to 1.8 times as long, which is mostly more than it saves (run `fill-1`).
+const MANY_VERTICES: f64 = 131_072.0;
 
 /// Of each predicted second of the factorization after minimum degree, what is spent to see whether minimum fill is better: it saves a
 /// fifth on average.
 const FILL_SAVES: f64 = 0.1;
 
-/// Seconds of minimum fill on one thread, as those of a dissection. Measured, of which this formula has 1.8 times: `p2d5_1000` 0.28,
-/// `p2d9_700` 0.12, `rgg_200000` 0.17, `ng_cubemcyl_p2` 0.24.
+/// Seconds of minimum fill on one thread, as those of a dissection: an estimate to a factor of two. By this formula and measured (as above):
+/// `p2d5_1000` 0.32 and 0.26, `p2d9_700` 0.22 and 0.12, `rgg_200000` 0.11 and 0.17, `ng_cubemcyl_p2` 0.18 and 0.24.
 const FILL_VERTEX_SECS: f64 = 3.6e-7;
 const FILL_NEIGHBOR_SECS: f64 = 5.4e-8;
 
@@ -153,9 +153,9 @@ impl Shape {
         SAVED * predicted_secs > self.dissection_secs(machine)
     }
 
-    /// Whether minimum fill is worth more than minimum degree if unknowns do not share vertices.
-    pub(crate) fn is_worth_filling(&self) -> bool {
-        self.nodes >= FILLED
+    /// Whether there are so many vertices that minimum fill is worth more than minimum degree, even if unknowns do not share them.
+    pub(crate) fn has_many_vertices(&self) -> bool {
+        self.nodes >= MANY_VERTICES
     }
 
     /// Whether minimum fill is worth trying on a machine after minimum degree, which led to a factorization of so many predicted seconds.

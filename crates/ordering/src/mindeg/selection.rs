@@ -53,10 +53,11 @@ impl Selection {
     }
 }
 
-/// The key of so much fill, in ordered pairs, where `weight` unknowns are eliminated: that of the mean, in steps of at most 1.6 %.
+/// The key of so much fill, in ordered pairs, where `weight` unknowns are eliminated: that of one more than the mean, in steps of at most
+/// 1.6 %.
 #[inline(always)]
 pub(super) fn key_of_fill(twice: i64, weight: u32) -> u32 {
-    // One more, so that keys begin at none.
+    // One more, so that keys begin with no fill.
     let mean = 1.0 + twice as f32 / (2 * weight) as f32;
     mean.to_bits().saturating_sub(1f32.to_bits()) >> FRACTION
 }

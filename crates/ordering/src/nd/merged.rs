@@ -94,8 +94,8 @@ impl MergedGraph {
         Permutation::from_elimination_order(&order).map_err(|_| OrderingError::Internal)
     }
 
-    /// The order by approximate minimum degree or fill, unless `stop` becomes true or lists are read too often. Unknowns with very many
-    /// neighbors are those that were left out, whatever the options say.
+    /// The order by approximate minimum degree or fill, unless `stop` becomes true or lists are read more often than
+    /// [`AmdOptions::most_reads`] says. [`AmdOptions::dense`] says nothing here: what has very many neighbors was left out before.
     ///
     /// # Errors
     /// As [`dissect`](Self::dissect).

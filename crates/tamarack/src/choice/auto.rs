@@ -109,7 +109,7 @@ impl Search<'_> {
     }
 
     /// Minimum fill or minimum degree, as the shape says: minimum degree where minimum fill takes too long, the better of both where
-    /// minimum degree leads to a factorization that takes much longer than either.
+    /// minimum degree leads to a factorization that takes much longer than minimum fill.
     fn minimum_degree(&self, both: &Both<'_>) -> Result<Degree, Error> {
         if both.is_worth_filling() {
             return match self.minimum_of(Selection::MeanFill, both)? {
@@ -117,20 +117,19 @@ impl Search<'_> {
                 found => Ok(found),
             };
         }
-        match self.minimum_of(Selection::Degree, both)? {
-            Degree::Dear(degree)
-                if both
-                    .shape
-                    .is_worth_filling_too(degree.secs, &self.machine()) =>
-            {
-                Ok(match self.minimum_of(Selection::MeanFill, both)? {
-                    Degree::Endless => Degree::Dear(degree),
-                    Degree::Dear(fill) if fill.secs >= degree.secs => Degree::Dear(degree),
-                    found => found,
-                })
-            }
-            found => Ok(found),
+        let degree = match self.minimum_of(Selection::Degree, both)? {
+            Degree::Dear(degree) => degree,
+            found => return Ok(found),
+        };
+        let shape = &both.shape;
+        if !shape.is_worth_filling_too(degree.secs, &self.machine()) {
+            return Ok(Degree::Dear(degree));
         }
+        Ok(match self.minimum_of(Selection::MeanFill, both)? {
+            Degree::Endless => Degree::Dear(degree),
+            Degree::Dear(fill) if fill.secs >= degree.secs => Degree::Dear(degree),
+            found => found,
+        })
     }
 
     /// Orders by minimum degree or fill, of the graph without twins where there are some, unless that is seen to be in vain or takes too
