@@ -95,11 +95,11 @@ fn orderings_are_compared_by_name_and_the_matrix_may_come_last() {
         let name = |a: &serde_json::Value| a["ordering"].as_str().unwrap().to_owned();
         analyses.map(name).collect::<Vec<_>>().join(" ")
     };
-    let all = "natural rcm md mmd amd nd";
+    let all = "natural rcm md mmd amd amf nd";
     assert_eq!(compared(&["--compare", "model:p2d5_5"]), all);
     assert_eq!(compared(&["model:p2d5_5", "--compare"]), all);
     assert_eq!(compared(&["--compare=amd,nd", "model:p2d5_5"]), "amd nd");
-    let others = "amd natural rcm md mmd nd";
+    let others = "amd natural rcm md mmd amf nd";
     assert_eq!(compared(&["model:p2d5_5", "--compare=amd,all"]), others);
     assert_eq!(compared(&["model:p2d5_5", "--compare=all,amd"]), all);
 }
