@@ -42,7 +42,7 @@ const CASES: &[Case] = &[
         GOOD,
         &["solve", "FILE", "--ordering", "colamd"],
         1,
-        "auto, best, best:SECONDS, natural, rcm, md, mmd, amd, nd, coordinates:",
+        "auto, best, best:SECONDS, natural, rcm, md, mmd, amd, amf, nd, coordinates:",
     ),
     (
         GOOD,
