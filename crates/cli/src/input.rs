@@ -44,8 +44,8 @@ fn ordering_file(name: &str) -> Option<&Path> {
     given.or_else(|| is_file().then_some(name)).map(Path::new)
 }
 
-/// Reads a matrix, or makes a model problem.
-pub fn matrix(source: &Path, talk: Talk) -> Result<Loaded, Failure> {
+/// Reads a matrix by so many threads, or as many as there are, or makes a model problem.
+pub fn matrix(source: &Path, threads: Option<usize>, talk: Talk) -> Result<Loaded, Failure> {
     let model = source.to_str().and_then(|s| s.strip_prefix(MODEL));
     let (matrix, secs) = if let Some(name) = model {
         let model: Model = name.parse().map_err(Error::from)?;
@@ -59,6 +59,7 @@ pub fn matrix(source: &Path, talk: Talk) -> Result<Loaded, Failure> {
         let moved = |done: u64, _total: u64| activity.set(done);
         let options = ReadOptions {
             progress: Some(&moved),
+            threads: threads.unwrap_or(0),
             ..ReadOptions::default()
         };
         let matrix = read_matrix(source, &options).map_err(Error::from)?;

@@ -1,4 +1,4 @@
-//! Reading speed on plain text, warm page cache, one thread: `cargo bench --bench read -- [MB]`.
+//! Reading speed on plain text, warm page cache, by one thread and by all: `cargo bench --bench read -- [MB]`.
 //!
 //! Two Matrix Market files are made in the temporary folder: a 5-point Laplacian (small integers)
 //! and a stiffness-like matrix (27 entries a column, 17 digits); the second also with its lines in
@@ -63,22 +63,28 @@ fn stiffness(path: &Path, megabytes: usize, shuffled: bool) -> Result<()> {
 }
 
 fn time(name: &str, path: PathBuf) {
-    let bytes = fs::metadata(&path).map_or(0, |m| m.len());
-    let mut rates: Vec<f64> = (0..5)
-        .map(|_| {
+    let megabytes = fs::metadata(&path).map_or(0, |m| m.len()) as f64 / 1e6;
+    let mut rates = [1, 0].map(|threads| (threads, Vec::new()));
+    for _ in 0..5 {
+        for (threads, rates) in &mut rates {
+            let options = ReadOptions {
+                threads: *threads,
+                ..ReadOptions::default()
+            };
             let start = Instant::now();
-            let a = read_matrix(&path, &ReadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+            let a = read_matrix(&path, &options).unwrap_or_else(|e| panic!("{e}"));
             let seconds = start.elapsed().as_secs_f64();
             std::hint::black_box(a);
-            bytes as f64 / 1e6 / seconds
-        })
-        .collect();
-    rates.sort_by(f64::total_cmp);
-    let megabytes = bytes as f64 / 1e6;
-    println!(
-        "{name:<24} {megabytes:6.1} MB  {:7.1} MB/s  best {:7.1}",
-        rates[2], rates[4]
-    );
+            rates.push(megabytes / seconds);
+        }
+    }
+    print!("{name:<24} {megabytes:6.1} MB");
+    for (threads, mut rates) in rates {
+        rates.sort_by(f64::total_cmp);
+        let by = if threads == 1 { "one thread" } else { "all" };
+        print!("  {by} {:7.1} MB/s best {:7.1}", rates[2], rates[4]);
+    }
+    println!();
     let _ = fs::remove_file(path);
 }
 

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::memory::in_large_pages;
 use crate::{Pattern, Scalar, StructureError, SymmetricCsc};
 
 /// What to do with entries that occur more than once.
@@ -75,6 +76,9 @@ impl<T: Scalar> Triplets<T> {
         self.rows.reserve(additional);
         self.columns.reserve(additional);
         self.values.reserve(additional);
+        in_large_pages(&self.rows);
+        in_large_pages(&self.columns);
+        in_large_pages(&self.values);
     }
 
     /// Number of entries so far.
@@ -111,6 +115,14 @@ impl<T: Scalar> Triplets<T> {
         self.rows.push(row.max(column));
         self.columns.push(row.min(column));
         self.values.push(value);
+    }
+
+    /// Appends entries that the caller has checked: `rows[e] >= columns[e]`, below `n`.
+    pub(crate) fn append_valid(&mut self, rows: &[u32], columns: &[u32], values: &[T]) {
+        debug_assert!(rows.iter().all(|&row| (row as usize) < self.n));
+        self.rows.extend_from_slice(rows);
+        self.columns.extend_from_slice(columns);
+        self.values.extend_from_slice(values);
     }
 
     /// Whether any entry lies off the diagonal.

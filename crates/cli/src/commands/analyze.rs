@@ -28,7 +28,7 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         files::check_distinct(&inputs, &[("the permutation", path)])?;
         files::check_array(path)?;
     }
-    let loaded = input::matrix(&args.a, talk)?;
+    let loaded = input::matrix(&args.a, None, talk)?;
     let matrix = MatrixReport::new(&loaded);
     let analyze = |name: &str| {
         let mut options = Options::default();

@@ -77,7 +77,7 @@ impl Times {
 }
 
 pub fn run(args: &BenchArgs, json: bool, talk: Talk) -> Result<(), Failure> {
-    let loaded = input::matrix(&args.a, talk)?;
+    let loaded = input::matrix(&args.a, args.machine.threads, talk)?;
     let a = &loaded.matrix;
     let ordering = input::ordering(&args.ordering.ordering, a.n())?;
     let options = machine::options(&args.machine, ordering, talk);

@@ -21,7 +21,7 @@ pub fn run(args: &GenerateArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let name = model.strip_prefix("model:").unwrap_or(model);
     name.parse::<Model>().map_err(Error::from)?;
     files::check_matrix(output)?;
-    let loaded = input::matrix(format!("model:{name}").as_ref(), talk)?;
+    let loaded = input::matrix(format!("model:{name}").as_ref(), None, talk)?;
     let activity = talk.spinner(format!("writing {}", output.display()));
     io::write_matrix(output, &loaded.matrix).map_err(Error::from)?;
     activity.done();

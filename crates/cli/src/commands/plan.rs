@@ -24,7 +24,7 @@ struct Report {
 }
 
 pub fn run(args: &PlanArgs, json: bool, talk: Talk) -> Result<(), Failure> {
-    let loaded = input::matrix(&args.a, talk)?;
+    let loaded = input::matrix(&args.a, args.machine.threads, talk)?;
     let matrix = MatrixReport::new(&loaded);
     let ordering = input::ordering(&args.ordering.ordering, matrix.n)?;
     let options = machine::options(&args.machine, ordering, talk);

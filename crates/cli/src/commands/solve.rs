@@ -21,7 +21,7 @@ use report::{Accuracy, FactorizeReport, Report, SolveTimes, outcome};
 
 pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     check_outputs(args)?;
-    let loaded = input::matrix(&args.a, talk)?;
+    let loaded = input::matrix(&args.a, args.machine.threads, talk)?;
     let (a, n) = (&loaded.matrix, loaded.matrix.n());
     let b = match &args.b {
         Some(path) => input::right_sides(path, n)?,

@@ -40,7 +40,7 @@ pub fn run(args: &SpyArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let inputs = input::files(&args.a, Some(&args.ordering.ordering));
     files::check_distinct(&inputs, &[("the picture", &args.output)])?;
     files::check(&args.output)?;
-    let loaded = input::matrix(&args.a, talk)?;
+    let loaded = input::matrix(&args.a, None, talk)?;
     let pattern = loaded.matrix.pattern();
     let most = args.pixels.unwrap_or(if svg { 200 } else { 1000 }) as usize;
     let mut grid = Grid::new(pattern.n(), most);

@@ -44,7 +44,7 @@ pub fn run(args: &TreeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let inputs = input::files(&args.a, Some(&args.ordering.ordering));
     files::check_distinct(&inputs, &[("the picture", &args.output)])?;
     files::check(&args.output)?;
-    let loaded = input::matrix(&args.a, talk)?;
+    let loaded = input::matrix(&args.a, None, talk)?;
     let matrix = MatrixReport::new(&loaded);
     let mut options = Options::default();
     let name = &args.ordering.ordering;

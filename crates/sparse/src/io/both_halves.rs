@@ -93,6 +93,18 @@ impl BothHalves {
         }
     }
 
+    /// Adds entries, as [`push`](Self::push) does one: at once where all are in the lower triangle, as most files have them.
+    pub fn append(&mut self, rows: &[u32], columns: &[u32], values: &[f64]) {
+        let mut indices = rows.iter().zip(columns);
+        if !self.flipped && indices.all(|(row, column)| row >= column) {
+            self.lower.append_valid(rows, columns, values);
+            return;
+        }
+        for ((&row, &column), &value) in rows.iter().zip(columns).zip(values) {
+            self.push(row, column, value);
+        }
+    }
+
     /// Refuses sizes that are not those of a symmetric matrix, too large, or absurd.
     pub fn check_sizes(rows: u64, columns: u64, entries: u64) -> Result<(), String> {
         if rows != columns {

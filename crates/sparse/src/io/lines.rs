@@ -8,9 +8,19 @@ use std::io::{self, ErrorKind, Read};
 use super::error::{IoError, Spot};
 use super::source::Source;
 
-const BLOCK_BYTES: usize = 1 << 18;
+const BLOCK_BYTES: usize = if cfg!(test) { 1 << 7 } else { 1 << 18 };
 /// A longer line is an error: no format here has any, and memory stays bounded.
 const LONGEST_LINE_BYTES: usize = 1 << 20;
+
+/// Why a block cannot be read.
+pub(crate) enum Fault {
+    /// A line is longer than the longest.
+    LongLine,
+    /// The file begins as UTF-16 does.
+    Utf16,
+    /// The source says no.
+    Read(io::Error),
+}
 
 /// A mark that some editors put before text in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -68,13 +78,28 @@ impl<'a> Lines<'a> {
 
     /// Whole lines that have not been consumed; empty at the end of the file.
     pub fn block(&mut self) -> Result<&[u8], IoError> {
+        self.ready().map_err(|fault| self.fault(fault))?;
+        Ok(&self.buf[self.start..self.lines])
+    }
+
+    /// As [`block`](Self::block), at the end of `block`, and consumed but for the number of its lines. What is wrong is to be told when
+    /// all lines before are counted, by [`fault`](Self::fault).
+    pub fn take_block(&mut self, block: &mut Vec<u8>) -> Result<(), Fault> {
+        self.ready()?;
+        block.extend_from_slice(&self.buf[self.start..self.lines]);
+        self.consume(self.lines - self.start, 0);
+        Ok(())
+    }
+
+    /// Sees to it that there is a block, unless the file has ended.
+    fn ready(&mut self) -> Result<(), Fault> {
         if self.start == self.lines && !self.ended {
             self.fill()?;
             if self.taken == 0 {
                 self.begin()?;
             }
         }
-        Ok(&self.buf[self.start..self.lines])
+        Ok(())
     }
 
     /// Goes on by `bytes` of the block, which held `lines` line feeds.
@@ -98,10 +123,10 @@ impl<'a> Lines<'a> {
     }
 
     /// Goes past a byte order mark at the beginning of the file.
-    fn begin(&mut self) -> Result<(), IoError> {
+    fn begin(&mut self) -> Result<(), Fault> {
         let head = &self.buf[..self.lines];
         if is_utf16(head) {
-            return Err(self.unsupported_at(1, UTF16));
+            return Err(Fault::Utf16);
         }
         let mark = head.len() - without_mark(head).len();
         self.consume(mark, 0);
@@ -109,21 +134,21 @@ impl<'a> Lines<'a> {
     }
 
     /// Reads on until there is a whole line, or the file ends.
-    fn fill(&mut self) -> Result<(), IoError> {
+    fn fill(&mut self) -> Result<(), Fault> {
         self.buf.copy_within(self.lines..self.filled, 0);
         self.filled -= self.lines;
         (self.start, self.lines) = (0, 0);
         loop {
             if self.filled == self.buf.len() {
                 if self.filled > LONGEST_LINE_BYTES {
-                    return Err(self.error("the line is longer than 1 MiB"));
+                    return Err(Fault::LongLine);
                 }
                 self.buf.resize((2 * self.filled).max(BLOCK_BYTES), 0);
             }
             let count = match self.source.reader.read(&mut self.buf[self.filled..]) {
                 Ok(count) => count,
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-                Err(e) => return Err(self.read_error(e)),
+                Err(e) => return Err(Fault::Read(e)),
             };
             let new = self.filled..self.filled + count;
             self.filled = new.end;
@@ -141,6 +166,15 @@ impl<'a> Lines<'a> {
                 }
                 return Ok(());
             }
+        }
+    }
+
+    /// What is wrong at the next line.
+    pub fn fault(&self, fault: Fault) -> IoError {
+        match fault {
+            Fault::LongLine => self.error("the line is longer than 1 MiB"),
+            Fault::Utf16 => self.unsupported_at(1, UTF16),
+            Fault::Read(source) => self.read_error(source),
         }
     }
 

@@ -24,6 +24,7 @@ use std::path::Path;
 use crate::{Duplicates, Permutation, SymmetricCsc};
 
 mod both_halves;
+mod entries;
 mod error;
 mod fortran;
 mod header;
@@ -38,6 +39,7 @@ mod rutherford_boeing;
 mod source;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod vectors;
 mod write;
 
@@ -59,6 +61,9 @@ pub struct ReadOptions<'a> {
     pub duplicates: Duplicates,
     /// Called while the file is read, with the bytes done and the bytes in all.
     pub progress: Option<Progress<'a>>,
+    /// Threads that may read a long file at a time, the caller's with them; 0 is as many as the process may run on. What is read does not
+    /// depend on it.
+    pub threads: usize,
 }
 
 /// What the first bytes of a file say that it is.
@@ -128,12 +133,7 @@ pub fn read_matrix_from(
     name: &str,
     options: &ReadOptions,
 ) -> Result<SymmetricCsc<f64>, IoError> {
-    let counted = Counted {
-        inner: reader,
-        done: 0,
-        total: 0,
-        progress: options.progress,
-    };
+    let counted = Counted::new(reader, 0, options.progress);
     let (source, head) = with_head(Source::new(counted, name)?)?;
     let kind = match content(&head) {
         Content::Unknown => by_name(Path::new(name)),
@@ -226,7 +226,8 @@ fn read_source(
                 file: source.name.clone(),
                 source: e,
             })?;
-            npz::read(Cursor::new(bytes), &source.name, options)
+            let again = || Cursor::new(&bytes[..]);
+            npz::read((again(), again()), &source.name, options)
         }
         Content::Npy => {
             let message = "a dense NumPy array; a sparse matrix is saved by scipy.sparse.save_npz";
@@ -263,14 +264,14 @@ fn read_archive(path: &Path, options: &ReadOptions) -> Result<SymmetricCsc<f64>,
         file: name.clone(),
         source,
     };
-    let file = File::open(path).map_err(open)?;
-    let counted = Counted {
-        total: file.metadata().map_err(open)?.len(),
-        inner: file,
-        done: 0,
-        progress: options.progress,
-    };
-    npz::read(BufReader::with_capacity(1 << 16, counted), &name, options)
+    let file = || File::open(path).map_err(open);
+    let first = file()?;
+    let total = first.metadata().map_err(open)?.len();
+    let counted = Counted::new(first, total, options.progress);
+    let other = counted.beside(file()?);
+    let buffered = |file| BufReader::with_capacity(1 << 16, file);
+    let readers = (buffered(counted), BufReader::with_capacity(1 << 16, other));
+    npz::read(readers, &name, options)
 }
 
 fn vectors_of(source: Source) -> Result<DenseColumns, IoError> {

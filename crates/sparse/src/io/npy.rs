@@ -82,30 +82,43 @@ impl<R: Read> Array<R> {
             .ok_or_else(|| format!("shape {:?} is more than memory can hold", self.shape))
     }
 
-    /// Reads all items as reals; calls `each` for every one.
-    pub fn reals(self, mut each: impl FnMut(f64) -> Result<(), String>) -> Result<(), String> {
+    /// Reads all items as reals; calls `each` for some at a time, in their order.
+    pub fn reals(self, mut each: impl FnMut(&[f64]) -> Result<(), String>) -> Result<(), String> {
         match (self.dtype.kind, self.dtype.size) {
-            (b'f', 8) => self.words::<8>(|w| each(f64::from_le_bytes(w))),
-            (b'f', 4) => self.words::<4>(|w| each(f64::from(f32::from_le_bytes(w)))),
-            (b'i' | b'u', _) => self.integers(|x| each(x as f64)),
+            (b'f', 8) => self.words(f64::from_le_bytes, each),
+            (b'f', 4) => self.words(|w| f64::from(f32::from_le_bytes(w)), each),
+            (b'i' | b'u', _) => {
+                let mut reals = Vec::new();
+                self.integers(|items| {
+                    reals.clear();
+                    reals.extend(items.iter().map(|&x| x as f64));
+                    each(&reals)
+                })
+            }
             _ => Err(self.wrong_type("real or integer")),
         }
     }
 
-    /// Reads all items as integers; calls `each` for every one.
-    pub fn integers(self, mut each: impl FnMut(i64) -> Result<(), String>) -> Result<(), String> {
+    /// Reads all items as integers; calls `each` for some at a time, in their order.
+    pub fn integers(
+        self,
+        mut each: impl FnMut(&[i64]) -> Result<(), String>,
+    ) -> Result<(), String> {
         match (self.dtype.kind, self.dtype.size) {
-            (b'i', 8) => self.words::<8>(|w| each(i64::from_le_bytes(w))),
-            (b'i', 4) => self.words::<4>(|w| each(i32::from_le_bytes(w).into())),
-            (b'i', 2) => self.words::<2>(|w| each(i16::from_le_bytes(w).into())),
-            (b'i', 1) => self.words::<1>(|w| each(i8::from_le_bytes(w).into())),
-            (b'u', 8) => self.words::<8>(|w| {
-                let x = u64::from_le_bytes(w);
-                each(i64::try_from(x).map_err(|_| format!("{x} is too large"))?)
+            (b'i', 8) => self.words(i64::from_le_bytes, each),
+            (b'i', 4) => self.words(|w| i32::from_le_bytes(w).into(), each),
+            (b'i', 2) => self.words(|w| i16::from_le_bytes(w).into(), each),
+            (b'i', 1) => self.words(|w| i8::from_le_bytes(w).into(), each),
+            // What is too large for a signed integer shows as a negative one.
+            (b'u', 8) => self.words(i64::from_le_bytes, |items| {
+                match items.iter().find(|&&x| x < 0) {
+                    Some(&x) => Err(format!("{} is too large", x as u64)),
+                    None => each(items),
+                }
             }),
-            (b'u', 4) => self.words::<4>(|w| each(u32::from_le_bytes(w).into())),
-            (b'u', 2) => self.words::<2>(|w| each(u16::from_le_bytes(w).into())),
-            (b'u', 1) => self.words::<1>(|w| each(w[0].into())),
+            (b'u', 4) => self.words(|w| u32::from_le_bytes(w).into(), each),
+            (b'u', 2) => self.words(|w| u16::from_le_bytes(w).into(), each),
+            (b'u', 1) => self.words(|[byte]| byte.into(), each),
             _ => Err(self.wrong_type("integer")),
         }
     }
@@ -132,25 +145,25 @@ impl<R: Read> Array<R> {
         format!("holds {name}, where {expected} ones are expected")
     }
 
-    /// Reads all items of `N` bytes, as little-endian bytes.
-    fn words<const N: usize>(
+    /// Reads all items of `N` bytes, made of little-endian bytes by `item`.
+    fn words<const N: usize, T>(
         mut self,
-        mut each: impl FnMut([u8; N]) -> Result<(), String>,
+        item: impl Fn([u8; N]) -> T,
+        mut each: impl FnMut(&[T]) -> Result<(), String>,
     ) -> Result<(), String> {
         let mut left = self.items()?;
-        let mut chunk = vec![0; CHUNK_BYTES];
+        let mut chunk = vec![[0; N]; CHUNK_BYTES / N];
+        let mut items = Vec::with_capacity(chunk.len());
         while left > 0 {
-            let count = left.min((CHUNK_BYTES / N) as u64);
-            let bytes = &mut chunk[..count as usize * N];
-            read_exact(&mut self.reader, bytes, "data")?;
-            for word in bytes.chunks_exact(N) {
-                let mut little = [0; N];
-                little.copy_from_slice(word);
-                if self.dtype.big_endian {
-                    little.reverse();
-                }
-                each(little)?;
+            let count = left.min(chunk.len() as u64);
+            let words = &mut chunk[..count as usize];
+            read_exact(&mut self.reader, words.as_flattened_mut(), "data")?;
+            if self.dtype.big_endian {
+                words.iter_mut().for_each(|word| word.reverse());
             }
+            items.clear();
+            items.extend(words.iter().map(|&word| item(word)));
+            each(&items)?;
             left -= count;
         }
         // The end of a compressed member checks its sum; more data than the shape is an error.
@@ -213,6 +226,19 @@ fn shape_of(text: &str) -> Option<Vec<u64>> {
         .collect()
 }
 
+/// Appends numbers to those before them, if all are finite; `what` they are is for the message.
+pub(crate) fn append_finite(all: &mut Vec<f64>, new: &[f64], what: &str) -> Result<(), String> {
+    if let Some(k) = new.iter().position(|x| !x.is_finite()) {
+        return Err(format!(
+            "{what} {} is {}, not finite",
+            all.len() + k,
+            new[k]
+        ));
+    }
+    all.extend_from_slice(new);
+    Ok(())
+}
+
 /// Reads vectors from a `.npy` file: one dimension is one vector, two are its rows and columns.
 pub(crate) fn read_vectors(source: Source) -> Result<DenseColumns, IoError> {
     let fail = |message| IoError::malformed(&source.name, Spot::File, message);
@@ -231,13 +257,7 @@ pub(crate) fn read_vectors(source: Source) -> Result<DenseColumns, IoError> {
     let (n, ncols, by_rows) = (n as usize, ncols as usize, !array.fortran_order);
     let mut values = Vec::new();
     array
-        .reals(|x| {
-            if !x.is_finite() {
-                return Err(format!("item {} is {x}, not finite", values.len()));
-            }
-            values.push(x);
-            Ok(())
-        })
+        .reals(|items| append_finite(&mut values, items, "item"))
         .map_err(fail)?;
     if by_rows {
         values = by_columns(n, ncols, values);

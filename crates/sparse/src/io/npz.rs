@@ -12,8 +12,12 @@ use zip::result::ZipError;
 use super::ReadOptions;
 use super::both_halves::{Base, BothHalves};
 use super::error::{IoError, Spot};
-use super::npy::Array;
+use super::npy::{Array, append_finite};
+use super::turns::both;
 use crate::{Pattern, SymmetricCsc};
+
+/// Entries from which a second thread is worth starting.
+const MANY_ENTRIES: u64 = if cfg!(test) { 4 } else { 1 << 15 };
 
 /// An open archive and its name.
 struct Archive<'a, R> {
@@ -21,7 +25,12 @@ struct Archive<'a, R> {
     name: &'a str,
 }
 
-impl<R: Read + Seek> Archive<'_, R> {
+impl<'a, R: Read + Seek> Archive<'a, R> {
+    fn open(reader: R, name: &'a str) -> Result<Self, IoError> {
+        let zip = ZipArchive::new(reader).map_err(|e| broken(name, Spot::File, e))?;
+        Ok(Self { zip, name })
+    }
+
     /// Opens a member and does something with its array; errors name the member.
     fn with<T>(
         &mut self,
@@ -52,14 +61,13 @@ fn broken(file: &str, spot: Spot, error: ZipError) -> IoError {
     }
 }
 
-/// Reads a symmetric matrix.
+/// Reads a symmetric matrix, by two threads where so many may read: values by the caller, the structure by another.
 pub(crate) fn read(
-    reader: impl Read + Seek,
+    (reader, other): (impl Read + Seek, impl Read + Seek + Send),
     name: &str,
     options: &ReadOptions,
 ) -> Result<SymmetricCsc<f64>, IoError> {
-    let zip = ZipArchive::new(reader).map_err(|e| broken(name, Spot::File, e))?;
-    let mut archive = Archive { zip, name };
+    let mut archive = Archive::open(reader, name)?;
     let format = archive.with("format", |a| a.text())?;
     if format != "csc" && format != "csr" {
         let format = format.escape_default();
@@ -70,10 +78,23 @@ pub(crate) fn read(
     let entries = archive.with("indices", |a| a.length())?;
     let in_shape = |message| IoError::malformed(name, Spot::Member("shape.npy".into()), message);
     BothHalves::check_sizes(n, columns, entries).map_err(in_shape)?;
-    let col_ptr = archive.with("indptr", |a| offsets(a, n, entries))?;
-    let indices = archive.with("indices", |a| indices(a, n))?;
-    let values = archive.with("data", |a| values(a, entries))?;
-    if format == "csc" && is_lower(&col_ptr, &indices) {
+    let structure = || {
+        let mut archive = Archive::open(other, name)?;
+        let col_ptr = archive.with("indptr", |a| offsets(a, n, entries))?;
+        let indices = archive.with("indices", |a| indices(a, n))?;
+        let is_lower = format == "csc" && is_lower(&col_ptr, &indices);
+        Ok((col_ptr, indices, is_lower))
+    };
+    let threads = if entries < MANY_ENTRIES {
+        1
+    } else {
+        options.threads
+    };
+    let (structure, values) = both(threads, structure, || {
+        archive.with("data", |a| values(a, entries))
+    });
+    let ((col_ptr, indices, is_lower), values) = (structure?, values?);
+    if is_lower {
         let pattern = Pattern::from_checked(n as usize, col_ptr, indices);
         return SymmetricCsc::new(pattern.shared(), values)
             .map_err(|e| IoError::malformed(name, Spot::File, e.to_string()));
@@ -87,13 +108,14 @@ fn sizes(array: Array<&mut dyn Read>) -> Result<[u64; 2], String> {
     if array.length()? != 2 {
         return Err("the matrix does not have two dimensions".to_owned());
     }
-    let (mut sizes, mut k) = ([0; 2], 0);
-    array.integers(|x| {
-        sizes[k] = u64::try_from(x).map_err(|_| format!("a size of {x}"))?;
-        k += 1;
+    let mut sizes = Vec::new();
+    array.integers(|items| {
+        for &x in items {
+            sizes.push(u64::try_from(x).map_err(|_| format!("a size of {x}"))?);
+        }
         Ok(())
     })?;
-    Ok(sizes)
+    Ok([sizes[0], sizes[1]])
 }
 
 /// Offsets of columns (or rows), length `n + 1`, from 0 to `entries`.
@@ -106,12 +128,14 @@ fn offsets(array: Array<&mut dyn Read>, n: u64, entries: u64) -> Result<Vec<u64>
         ));
     }
     let mut offsets: Vec<u64> = Vec::new();
-    array.integers(|x| {
-        let low = offsets.last().copied().unwrap_or(0);
-        let p = u64::try_from(x).ok().filter(|&p| p >= low && p <= entries);
-        let p = p.filter(|&p| p == 0 || !offsets.is_empty());
-        let k = offsets.len();
-        offsets.push(p.ok_or_else(|| format!("offset {k} is {x}, outside {low}..={entries}"))?);
+    array.integers(|items| {
+        for &x in items {
+            let low = offsets.last().copied().unwrap_or(0);
+            let p = u64::try_from(x).ok().filter(|&p| p >= low && p <= entries);
+            let p = p.filter(|&p| p == 0 || !offsets.is_empty());
+            let k = offsets.len();
+            offsets.push(p.ok_or_else(|| format!("offset {k} is {x}, outside {low}..={entries}"))?);
+        }
         Ok(())
     })?;
     match offsets.last() {
@@ -124,15 +148,14 @@ fn offsets(array: Array<&mut dyn Read>, n: u64, entries: u64) -> Result<Vec<u64>
 
 fn indices(array: Array<&mut dyn Read>, n: u64) -> Result<Vec<u32>, String> {
     let mut indices = Vec::new();
-    array.integers(|x| match u64::try_from(x) {
-        Ok(i) if i < n => {
-            indices.push(i as u32);
-            Ok(())
+    array.integers(|items| {
+        // Negative ones are large without their sign.
+        if let Some(k) = items.iter().position(|&x| x as u64 >= n) {
+            let (x, entry) = (items[k], indices.len() + k);
+            return Err(format!("index {x} of entry {entry} is outside 0..{n}"));
         }
-        _ => Err(format!(
-            "index {x} of entry {} is outside 0..{n}",
-            indices.len()
-        )),
+        indices.extend(items.iter().map(|&x| x as u32));
+        Ok(())
     })?;
     Ok(indices)
 }
@@ -142,13 +165,7 @@ fn values(array: Array<&mut dyn Read>, entries: u64) -> Result<Vec<f64>, String>
         return Err(format!("{} values, for {entries} indices", array.length()?));
     }
     let mut values = Vec::new();
-    array.reals(|x| {
-        if !x.is_finite() {
-            return Err(format!("value {} is {x}, not finite", values.len()));
-        }
-        values.push(x);
-        Ok(())
-    })?;
+    array.reals(|items| append_finite(&mut values, items, "value"))?;
     Ok(values)
 }
 

@@ -3,6 +3,9 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use flate2::read::MultiGzDecoder;
 
@@ -36,12 +39,7 @@ impl<'a> Source<'a> {
             return Err(open(io::Error::from(io::ErrorKind::IsADirectory)));
         }
         let size = meta.is_file().then_some(meta.len());
-        let counted = Counted {
-            inner: file,
-            done: 0,
-            total: size.unwrap_or(0),
-            progress,
-        };
+        let counted = Counted::new(file, size.unwrap_or(0), progress);
         let mut source = Self::new(counted, &name)?;
         source.size = size.filter(|_| !source.gzip);
         Ok(source)
@@ -83,27 +81,63 @@ pub(crate) fn peek(reader: &mut impl Read, name: &str, count: u64) -> Result<Vec
     }
 }
 
-/// Tells a callback how far a file has been read.
+/// Tells a callback how far a file has been read, by all who count with it.
 pub(crate) struct Counted<'a, R> {
-    pub inner: R,
-    pub done: u64,
-    pub total: u64,
-    pub progress: Option<Progress<'a>>,
+    inner: Tally<R>,
+    total: u64,
+    progress: Option<Progress<'a>>,
+}
+
+impl<'a, R> Counted<'a, R> {
+    /// A reader of which nothing has been read, and of `total` bytes; 0 where that is not known.
+    pub fn new(inner: R, total: u64, progress: Option<Progress<'a>>) -> Self {
+        let done = Arc::default();
+        Self {
+            inner: Tally { inner, done },
+            total,
+            progress,
+        }
+    }
+
+    /// Another reader of the same file, for another thread, whose bytes count as read too.
+    pub fn beside<S>(&self, inner: S) -> Tally<S> {
+        let done = self.inner.done.clone();
+        Tally { inner, done }
+    }
 }
 
 impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buf)?;
-        self.done += count as u64;
         if let Some(progress) = self.progress {
             let most = if self.total > 0 { self.total } else { u64::MAX };
-            progress(self.done.min(most), self.total);
+            progress(self.inner.done.load(Relaxed).min(most), self.total);
         }
         Ok(count)
     }
 }
 
 impl<R: io::Seek> io::Seek for Counted<'_, R> {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        self.inner.seek(to)
+    }
+}
+
+/// Counts the bytes that are read.
+pub(crate) struct Tally<R> {
+    inner: R,
+    done: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Tally<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buf)?;
+        self.done.fetch_add(count as u64, Relaxed);
+        Ok(count)
+    }
+}
+
+impl<R: io::Seek> io::Seek for Tally<R> {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
         self.inner.seek(to)
     }

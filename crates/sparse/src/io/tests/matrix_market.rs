@@ -38,6 +38,58 @@ fn integers_and_missing_diagonals() {
     assert_eq!(symmetric("0 0 0\n").n(), 0);
 }
 
+/// A file of many parts: `read` has each read by one thread and by several.
+#[test]
+fn threads_find_what_one_does_and_the_same_first_error() {
+    let line = |k: usize| format!("{} {} {k}.5\n", k + 1, k / 2 + 1);
+    let header = |entries| format!("{SYMMETRIC}% comment\n500 500 {entries}\n");
+    let file = |entries: usize, wrong: &[(usize, &str)]| {
+        let mut lines: Vec<String> = (0..500).map(line).collect();
+        wrong.iter().for_each(|&(k, text)| lines[k] = text.into());
+        header(entries) + &lines.concat()
+    };
+    let whole = file(500, &[]);
+    assert_eq!(
+        read("A.mtx", whole.as_bytes())
+            .unwrap()
+            .pattern()
+            .nnz_lower(),
+        999
+    );
+    for k in [0, 7, 123, 499] {
+        let wrong = file(500, &[(k, "1 1 x\n"), (499, "1 501 1\n")]);
+        let e = refusal("A.mtx", wrong.as_bytes());
+        let wrong = if k == 499 {
+            "column index 501 is outside 1..=500"
+        } else {
+            "`x` is not a number"
+        };
+        assert_eq!(e, format!("line {} of A.mtx: {wrong}", k + 4));
+        let blank = file(499, &[(k, "\n% one less\n")]);
+        read("A.mtx", blank.as_bytes()).unwrap();
+        let e = refusal("A.mtx", file(k + 1, &[(499, "")]).as_bytes());
+        let more = format!(
+            "line {} of A.mtx: more entries than the {} that line 3 promises",
+            k + 5,
+            k + 1
+        );
+        let fewer = "line 3 of A.mtx: 500 entries are promised, the file holds 499";
+        assert_eq!(e, if k == 499 { fewer } else { &more });
+    }
+    let e = refusal("A.mtx", file(499, &[]).as_bytes());
+    assert_eq!(
+        e,
+        "line 503 of A.mtx: more entries than the 499 that line 3 promises"
+    );
+    // What is wrong in a line comes before what is wrong with the bytes behind it.
+    let packed = gzip(whole.as_bytes());
+    let e = refusal("A.mtx.gz", &packed[..packed.len() - 100]);
+    assert!(e.contains("truncated or corrupt"), "{e}");
+    let packed = gzip(file(500, &[(3, "1 1 x\n")]).as_bytes());
+    let e = refusal("A.mtx.gz", &packed[..packed.len() - 100]);
+    assert_eq!(e, "line 7 of A.mtx.gz: `x` is not a number");
+}
+
 #[test]
 fn duplicates_are_added_or_refused() {
     let text = format!("{SYMMETRIC}2 2 4\n1 1 1\n2 1 5\n2 1 0.5\n2 2 1\n");
@@ -45,7 +97,7 @@ fn duplicates_are_added_or_refused() {
     assert_eq!(a.values(), &[1.0, 5.5, 1.0]);
     let options = ReadOptions {
         duplicates: Duplicates::Refuse,
-        progress: None,
+        ..Default::default()
     };
     let e = read_matrix_from(text.as_bytes(), "A.mtx", &options).unwrap_err();
     assert_eq!(e.to_string(), "A.mtx: entry (2, 1) occurs more than once");

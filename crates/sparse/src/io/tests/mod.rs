@@ -14,9 +14,22 @@ use flate2::write::GzEncoder;
 
 use super::*;
 
-/// Reads a matrix from text.
+/// Reads a matrix from text; by several threads it is the same matrix or the same error.
 fn read(name: &str, text: &[u8]) -> Result<SymmetricCsc<f64>, IoError> {
-    read_matrix_from(text, name, &ReadOptions::default())
+    let by = |threads| {
+        let options = ReadOptions {
+            threads,
+            ..Default::default()
+        };
+        read_matrix_from(text, name, &options)
+    };
+    let (alone, together) = (by(1), by(3));
+    match (&alone, &together) {
+        (Ok(a), Ok(b)) => assert_eq!(a, b),
+        (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string()),
+        _ => panic!("by one thread {alone:?}, by three {together:?}"),
+    }
+    alone
 }
 
 /// The message of an input that must be refused.
