@@ -29,6 +29,15 @@ pub fn with_room<T>(len: usize) -> Vec<T> {
     out
 }
 
+/// As [`with_room`], but without room where the system does not grant it: for a length that a file promises.
+pub(crate) fn with_granted_room<T>(len: usize) -> Vec<T> {
+    let mut out = Vec::new();
+    if out.try_reserve_exact(len).is_ok() {
+        in_large_pages(&out);
+    }
+    out
+}
+
 /// Room for so many in a list that is used again and again.
 pub fn make_room<T>(list: &mut Vec<T>, len: usize) {
     if list.capacity() < len {

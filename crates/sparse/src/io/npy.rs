@@ -8,6 +8,7 @@ use std::io::Read;
 use super::error::{IoError, Spot, shown};
 use super::source::Source;
 use super::vectors::{DenseColumns, by_columns};
+use crate::memory::with_granted_room;
 
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 /// Longest header that is believed; NumPy's own are below 200 bytes.
@@ -28,6 +29,8 @@ pub(crate) struct Array<R> {
     pub fortran_order: bool,
     pub shape: Vec<u64>,
     reader: R,
+    /// Bytes that may come, at most; 0 where that is not known.
+    most_bytes: u64,
 }
 
 impl<R: Read> Array<R> {
@@ -60,6 +63,7 @@ impl<R: Read> Array<R> {
             fortran_order: fortran_order.starts_with("True"),
             shape: shape_of(shape).ok_or_else(bad)?,
             reader,
+            most_bytes: 0,
         })
     }
 
@@ -80,6 +84,18 @@ impl<R: Read> Array<R> {
         product
             .filter(|&m| m <= isize::MAX as u64 / 16)
             .ok_or_else(|| format!("shape {:?} is more than memory can hold", self.shape))
+    }
+
+    /// The same array, known to have so many bytes at most, whatever its shape promises.
+    pub fn of_at_most(self, most_bytes: u64) -> Self {
+        Self { most_bytes, ..self }
+    }
+
+    /// An empty list for its items, with room for those that may come.
+    pub fn list<T>(&self) -> Vec<T> {
+        let most = self.most_bytes / self.dtype.size.max(1) as u64;
+        let items = self.items().map_or(0, |promised| promised.min(most));
+        with_granted_room(items as usize)
     }
 
     /// Reads all items as reals; calls `each` for some at a time, in their order.
@@ -243,6 +259,7 @@ pub(crate) fn append_finite(all: &mut Vec<f64>, new: &[f64], what: &str) -> Resu
 pub(crate) fn read_vectors(source: Source) -> Result<DenseColumns, IoError> {
     let fail = |message| IoError::malformed(&source.name, Spot::File, message);
     let array = Array::open(source.reader).map_err(fail)?;
+    let array = array.of_at_most(source.size.unwrap_or(0));
     let items = array.items().map_err(fail)?;
     let (n, ncols) = match array.shape[..] {
         [n] => (n, 1),
@@ -255,7 +272,7 @@ pub(crate) fn read_vectors(source: Source) -> Result<DenseColumns, IoError> {
         }
     };
     let (n, ncols, by_rows) = (n as usize, ncols as usize, !array.fortran_order);
-    let mut values = Vec::new();
+    let mut values = array.list();
     array
         .reals(|items| append_finite(&mut values, items, "item"))
         .map_err(fail)?;

@@ -16,6 +16,9 @@ use super::npy::{Array, append_finite};
 use super::turns::both;
 use crate::{Pattern, SymmetricCsc};
 
+/// Bytes that come of one at most (zlib's technical details: 1032).
+const MOST_INFLATED: u64 = 1032;
+
 /// Entries from which a second thread is worth starting.
 const MANY_ENTRIES: u64 = if cfg!(test) { 4 } else { 1 << 15 };
 
@@ -46,8 +49,9 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
             }
             Err(e) => return Err(broken(self.name, Spot::Member(name), e)),
         };
+        let most_bytes = file.compressed_size().saturating_mul(MOST_INFLATED);
         Array::open(&mut file as &mut dyn Read)
-            .and_then(act)
+            .and_then(|array| act(array.of_at_most(most_bytes)))
             .map_err(|message| IoError::malformed(self.name, Spot::Member(name), message))
     }
 }
@@ -127,7 +131,7 @@ fn offsets(array: Array<&mut dyn Read>, n: u64, entries: u64) -> Result<Vec<u64>
             n + 1
         ));
     }
-    let mut offsets: Vec<u64> = Vec::new();
+    let mut offsets: Vec<u64> = array.list();
     array.integers(|items| {
         for &x in items {
             let low = offsets.last().copied().unwrap_or(0);
@@ -147,7 +151,7 @@ fn offsets(array: Array<&mut dyn Read>, n: u64, entries: u64) -> Result<Vec<u64>
 }
 
 fn indices(array: Array<&mut dyn Read>, n: u64) -> Result<Vec<u32>, String> {
-    let mut indices = Vec::new();
+    let mut indices = array.list();
     array.integers(|items| {
         // Negative ones are large without their sign.
         if let Some(k) = items.iter().position(|&x| x as u64 >= n) {
@@ -164,7 +168,7 @@ fn values(array: Array<&mut dyn Read>, entries: u64) -> Result<Vec<f64>, String>
     if array.length()? != entries {
         return Err(format!("{} values, for {entries} indices", array.length()?));
     }
-    let mut values = Vec::new();
+    let mut values = array.list();
     array.reals(|items| append_finite(&mut values, items, "value"))?;
     Ok(values)
 }
