@@ -18,6 +18,7 @@ mod host;
 mod inverse;
 mod mixed;
 mod order;
+mod owners;
 mod plan;
 mod refine;
 mod report;

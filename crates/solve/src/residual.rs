@@ -5,6 +5,8 @@
 //! sums follows from the pattern, so the bits do not depend on the number of threads; nothing is
 //! allocated the second time.
 
+use std::mem::ManuallyDrop;
+
 use crate::backward::Errors;
 use crate::substitution::Shared;
 use crate::tiles::{BLOCKS, Tiles, Walk};
@@ -33,14 +35,8 @@ pub(crate) struct Row<const W: usize> {
     pub size: [f64; W],
 }
 
-/// The same of one while its matrix is measured: what a row has got of `|A|`, and how many entries.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct FirstRow {
-    row: Row<1>,
-    sum: f64,
-    count: f64,
-}
+/// The same of one while its matrix is measured, and in `r` what a row has got of `|A|`, in `size` how many entries.
+type FirstRow = [Row<1>; 2];
 
 /// The same of one for [`ResidualPrecision::Quad`].
 #[derive(Clone, Copy, Debug)]
@@ -56,11 +52,12 @@ struct LongRow {
 pub(crate) struct Residual {
     /// Of the right-hand side that was alone.
     pub rows: Vec<Row<1>>,
+    /// Whether these are first rows, one behind the other: new memory is slow, so that it is not copied for nothing.
+    are_first: bool,
     /// Of those that were together, and their answers.
     together: Vec<Row<LANES>>,
     x: Vec<[f64; LANES]>,
     long: Vec<LongRow>,
-    first: Vec<FirstRow>,
     walk: Walk,
 }
 
@@ -81,6 +78,23 @@ struct Largest {
     b: f64,
     /// Of the componentwise errors.
     error: f64,
+}
+
+/// What has the row of some right-hand sides.
+trait HasRow<const W: usize>: Sync {
+    fn row(&self) -> &Row<W>;
+}
+
+impl<const W: usize> HasRow<W> for Row<W> {
+    fn row(&self) -> &Row<W> {
+        self
+    }
+}
+
+impl HasRow<1> for FirstRow {
+    fn row(&self) -> &Row<1> {
+        &self[0]
+    }
 }
 
 impl<const W: usize> Row<W> {
@@ -104,7 +118,10 @@ impl<const W: usize> Row<W> {
 impl Residual {
     /// Copies `b − A x` of the right-hand side that was alone to `to`, of length n.
     pub fn copy_to(&self, tiles: &Tiles<'_>, to: &mut [f64]) {
-        copy_lane(&self.rows, 0, tiles, to);
+        match self.are_first {
+            true => copy_lane(self.rows.as_chunks::<2>().0, 0, tiles, to),
+            false => copy_lane(&self.rows, 0, tiles, to),
+        }
     }
 
     /// The same of one of those that were together.
@@ -119,6 +136,7 @@ impl Residual {
             r: [0.0],
             size: [0.0],
         };
+        self.are_first = false;
         // Entries are counted in `r`.
         let add = |row: &mut Row<1>, v: f64, _| {
             row.r[0] += 1.0;
@@ -129,24 +147,25 @@ impl Residual {
     }
 
     /// The same with the errors of the answer `x` to one right-hand side `b`, in one pass over the matrix. For matrices
-    /// [with many entries](Tiles::is_heavy): rows are twice as long meanwhile, and are copied once.
+    /// [with many entries](Tiles::is_heavy): rows are twice as long meanwhile.
     pub fn measure_alone(&mut self, tiles: &Tiles<'_>, x: &[f64], b: &[f64]) -> (Norms, Errors) {
         tiles.prepare(&mut self.walk);
-        let start = |i: usize| FirstRow {
-            row: Row::start([b[i]]),
-            sum: 0.0,
-            count: 0.0,
+        let nothing = Row {
+            r: [0.0],
+            size: [0.0],
         };
-        let add = |to: &mut FirstRow, v: f64, j: usize| {
-            to.row.subtract(v, &[x[j]]);
-            to.sum += v.abs();
-            to.count += 1.0;
+        let start = |i: usize| [Row::start([b[i]]), nothing];
+        let add = |[row, of]: &mut FirstRow, v: f64, j: usize| {
+            row.subtract(v, &[x[j]]);
+            of.r[0] += v.abs();
+            of.size[0] += 1.0;
         };
-        tiles.sum(&mut self.walk, &mut self.first, x, start, add);
-        let first = &self.first;
-        let norms = norms(first, tiles, |row| (row.sum, row.count));
-        tiles.fill(&mut self.rows, |i| first[i].row);
-        let [errors] = errors(&self.rows, tiles, &norms, [x], [b]);
+        let mut first = in_pairs(std::mem::take(&mut self.rows));
+        tiles.sum(&mut self.walk, &mut first, x, start, add);
+        let norms = norms(&first, tiles, |[_, of]| (of.r[0], of.size[0]));
+        let [errors] = errors(&first, tiles, &norms, [x], [b]);
+        self.rows = first.into_flattened();
+        self.are_first = true;
         (norms, errors)
     }
 
@@ -159,6 +178,7 @@ impl Residual {
         b: &[f64],
         precision: ResidualPrecision,
     ) -> Errors {
+        self.are_first = false;
         match precision {
             ResidualPrecision::Double => {
                 let (x, _) = x.as_chunks();
@@ -244,7 +264,7 @@ fn norms<S: Sync>(all: &[S], tiles: &Tiles<'_>, of: impl Fn(&S) -> (f64, f64) + 
 /// row added to its denominator: below that, rounding is not relative. A row whose unknowns and right-hand side are
 /// zero has no error. NaN where anything is, and where a denominator overflows.
 fn errors<const W: usize>(
-    rows: &[Row<W>],
+    rows: &[impl HasRow<W>],
     tiles: &Tiles<'_>,
     norms: &Norms,
     x: [&[f64]; W],
@@ -255,7 +275,7 @@ fn errors<const W: usize>(
     let found = Shared(parts.as_mut_ptr());
     tiles.for_rows(|block, of| {
         let part = std::array::from_fn(|lane| {
-            let own = rows[of.clone()].iter();
+            let own = rows[of.clone()].iter().map(HasRow::row);
             let error = |row: &Row<W>| quotient(row.r[lane].abs(), row.size[lane] + safe);
             Largest {
                 r: largest(own.clone().map(|row| row.r[lane])),
@@ -282,11 +302,31 @@ fn errors<const W: usize>(
     })
 }
 
-fn copy_lane<const W: usize>(all: &[Row<W>], lane: usize, tiles: &Tiles<'_>, to: &mut [f64]) {
+fn copy_lane<const W: usize>(
+    all: &[impl HasRow<W>],
+    lane: usize,
+    tiles: &Tiles<'_>,
+    to: &mut [f64],
+) {
     tiles.split([to], |rows, [to]| {
         let pairs = to.iter_mut().zip(&all[rows]);
-        pairs.for_each(|(to, row)| *to = row.r[lane]);
+        pairs.for_each(|(to, has)| *to = has.row().r[lane]);
     });
+}
+
+/// The memory of a list for twice as long items.
+fn in_pairs<T: Copy>(mut list: Vec<T>) -> Vec<[T; 2]> {
+    list.clear();
+    if !list.capacity().is_multiple_of(2) {
+        list.reserve_exact(list.capacity() + 1);
+    }
+    if !list.capacity().is_multiple_of(2) {
+        return Vec::new(); // the allocator may give more than was asked for
+    }
+    let mut list = ManuallyDrop::new(list);
+    let (to, room) = (list.as_mut_ptr(), list.capacity() / 2);
+    // SAFETY: the memory of a list that is not dropped, as many bytes of the same alignment, and no item is there.
+    unsafe { Vec::from_raw_parts(to.cast(), 0, room) }
 }
 
 /// `r / size`, NaN where the size is not finite: nothing is known then.

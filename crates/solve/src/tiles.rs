@@ -7,8 +7,8 @@
 //! one after another. Cost: one pass over the entries, and a look at every column for each of its
 //! tiles that is not empty; meshes in their natural order have few.
 //!
-//! Where most columns reach far, each row is summed by itself ([`FullRows`]): more than twice the bytes, but in one pass
-//! that writes nothing but its own row, and what a row needs is asked for ahead.
+//! Where most columns reach far, a few threads own rows ([`owners`]), and with more threads each row is summed by itself
+//! ([`FullRows`]): more than twice the bytes, but in one pass that writes nothing but its own row. Sums are the same either way.
 //!
 //! Invariant: what a row gets, it gets in an order that follows from the pattern, whatever the number of
 //! threads.
@@ -22,6 +22,7 @@ use tamarack_sparse::SymmetricCsc;
 use tamarack_sparse::memory::make_room;
 
 use crate::full_rows::FullRows;
+use crate::owners;
 use crate::substitution::Shared;
 
 /// Blocks of columns, and so threads that find work.
@@ -65,6 +66,8 @@ pub(crate) struct Walk {
     next: Vec<u32>,
     /// The rows of a matrix whose columns reach far.
     rows: Option<FullRows>,
+    /// Where the rows of each owner begin, and n, for such a matrix and few threads.
+    owned: Option<Vec<usize>>,
 }
 
 impl<'a> Tiles<'a> {
@@ -100,11 +103,14 @@ impl<'a> Tiles<'a> {
 
     /// Prepares for products with this matrix.
     pub fn prepare(&self, walk: &mut Walk) {
+        let threads = self.team.map_or(1, Team::size);
+        let are_few = threads <= owners::MOST;
+        walk.owned = (self.scattered && are_few).then(|| owners::cuts(self.a.pattern(), threads));
         let rows = walk.rows.take();
-        walk.rows = self.scattered.then(|| {
+        walk.rows = (self.scattered && !are_few).then(|| {
             let mut rows = rows.unwrap_or_default();
             // They come out the same for any blocks.
-            let blocks = self.team.map_or(1, Team::size).min(MOST).min(self.count);
+            let blocks = threads.min(MOST).min(self.count);
             let cut = |c: usize| self.cuts[self.count * c / blocks];
             let cuts: Vec<usize> = (0..=blocks).map(cut).collect();
             rows.refill(self.a.pattern(), &cuts, &|count, body| {
@@ -165,9 +171,10 @@ impl<'a> Tiles<'a> {
         start: impl Fn(usize) -> S + Sync,
         add: impl Fn(&mut S, f64, usize) + Sync,
     ) {
-        match &walk.rows {
-            Some(rows) => self.by_rows(rows, sums, x, start, add),
-            None => {
+        match (&walk.owned, &walk.rows) {
+            (Some(cuts), _) => self.by_owners(cuts, sums, x, start, add),
+            (_, Some(rows)) => self.by_rows(rows, sums, x, start, add),
+            _ => {
                 self.fill(sums, start);
                 self.by_tiles(&mut walk.next, Shared(sums.as_mut_ptr()), add);
             }
@@ -192,6 +199,23 @@ impl<'a> Tiles<'a> {
         rows.clear();
         make_room(rows, self.a.n());
         Shared(rows.as_mut_ptr())
+    }
+
+    fn by_owners<S: Copy + Send, X: Sync>(
+        &self,
+        cuts: &[usize],
+        sums: &mut Vec<S>,
+        x: &[X],
+        start: impl Fn(usize) -> S + Sync,
+        add: impl Fn(&mut S, f64, usize) + Sync,
+    ) {
+        let to = self.room(sums);
+        self.each(cuts.len() - 1, |t| {
+            // SAFETY: there is room for n sums, and owners have rows of their own.
+            unsafe { owners::sum(self.a, cuts[t]..cuts[t + 1], to, x, &start, &add) };
+        });
+        // SAFETY: the owners have all rows.
+        unsafe { sums.set_len(self.a.n()) };
     }
 
     fn by_rows<S: Copy + Send, X: Sync>(
@@ -308,118 +332,4 @@ fn below(rows: &[u32], end: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::Mutex;
-
-    /// A matrix whose columns reach far and near.
-    fn matrix(n: usize) -> SymmetricCsc<f64> {
-        reaching(n, |j| {
-            vec![j, j + 1, j + 7, j + n / 9, j + n / 3, j + n / 2 + j % 5]
-        })
-    }
-
-    /// A matrix of the rows of its columns, of which some are beyond it.
-    fn reaching(n: usize, rows_of: impl Fn(usize) -> Vec<usize>) -> SymmetricCsc<f64> {
-        let (mut ptr, mut rows) = (vec![0u64], Vec::new());
-        for j in 0..n {
-            let below = rows_of(j).into_iter().filter(|&i| i < n);
-            let mut column: Vec<u32> = below.map(|i| i as u32).collect();
-            column.sort_unstable();
-            column.dedup();
-            rows.extend(column);
-            ptr.push(rows.len() as u64);
-        }
-        let values: Vec<f64> = (0..rows.len()).map(|k| k as f64).collect();
-        SymmetricCsc::lower(n, &ptr, &rows, &values).unwrap()
-    }
-
-    #[test]
-    fn every_entry_comes_once_and_in_the_same_order_for_every_team() {
-        for n in [1, 100, 20_000] {
-            let a = matrix(n);
-            let mut want: Option<Vec<Vec<f64>>> = None;
-            for threads in [0, 1, 3] {
-                let team = (threads > 0).then(|| Team::new(threads));
-                let tiles = Tiles::new(&a, team.as_ref());
-                let seen: Vec<Mutex<Vec<f64>>> = (0..n).map(|_| Mutex::default()).collect();
-                let mut next = Vec::new();
-                for _ in 0..2 {
-                    tiles.for_each(&mut next, |j, rows, values| {
-                        // Two bodies in one row or column at a time would fail to lock.
-                        let mut column = seen[j].try_lock().unwrap();
-                        column.extend_from_slice(values);
-                        for (&i, &v) in rows.iter().zip(values) {
-                            if i as usize != j {
-                                seen[i as usize].try_lock().unwrap().push(v);
-                            }
-                        }
-                    });
-                }
-                let seen: Vec<Vec<f64>> =
-                    seen.into_iter().map(|s| s.into_inner().unwrap()).collect();
-                let total: usize = seen.iter().map(Vec::len).sum();
-                assert_eq!(total, 2 * a.pattern().nnz_full() as usize);
-                assert_eq!(want.get_or_insert_with(|| seen.clone()), &seen);
-            }
-        }
-    }
-
-    #[test]
-    fn columns_that_reach_far_are_summed_by_rows_with_the_same_sums() {
-        let band = reaching(20_000, |j| vec![j, j + 1, j + 100]);
-        let small = (matrix(100), false);
-        for (a, far) in [
-            (matrix(1), false),
-            small,
-            (band, false),
-            (matrix(20_000), true),
-        ] {
-            let n = a.n();
-            // Of whole numbers, so that sums are exact in any order.
-            let x: Vec<f64> = (0..n).map(|j| (j % 13) as f64).collect();
-            let mut want = vec![0.0; n];
-            a.matvec(&x, &mut want);
-            for threads in [0, 1, 3] {
-                let team = (threads > 0).then(|| Team::new(threads));
-                let tiles = Tiles::new(&a, team.as_ref());
-                let product = |walk: &mut Walk| {
-                    let mut sums = vec![1.0; n + 1];
-                    tiles.sum(walk, &mut sums, &x, |_| 0.0, |sum, v, j| *sum += v * x[j]);
-                    sums
-                };
-                let mut walk = Walk::default();
-                assert_eq!(product(&mut walk), want);
-                tiles.prepare(&mut walk);
-                assert_eq!(walk.rows.is_some(), far);
-                assert_eq!(product(&mut walk), want);
-            }
-        }
-    }
-
-    #[test]
-    fn rows_are_those_of_the_matrix_that_was_prepared_for_last() {
-        let first = matrix(20_000);
-        let values = first.values().iter().map(|v| 3.0 - v).collect();
-        let same_pattern = first.with_values(values).unwrap();
-        let fewer = reaching(20_000, |j| vec![j, j + 7_000, j + 11_000 - j % 3]);
-        let x: Vec<f64> = (0..first.n()).map(|j| (j % 13) as f64).collect();
-        let (team, mut walk) = (Team::new(3), Walk::default());
-        for a in [&first, &same_pattern, &fewer, &fewer, &first] {
-            let mut want = vec![0.0; a.n()];
-            a.matvec(&x, &mut want);
-            let tiles = Tiles::new(a, Some(&team));
-            tiles.prepare(&mut walk);
-            assert!(walk.rows.is_some());
-            let mut sums = Vec::new();
-            tiles.sum(
-                &mut walk,
-                &mut sums,
-                &x,
-                |_| 0.0,
-                |sum, v, j| *sum += v * x[j],
-            );
-            assert_eq!(sums, want);
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,134 @@
+//! Sums of the rows of a symmetric matrix whose lower triangle is stored by columns, by a few threads that own rows.
+//!
+//! An entry below the diagonal contributes to its row and to its column. Whoever owns a row adds what comes to it from columns before,
+//! and whoever owns a column what is in it: each goes through its own columns, and looks at those before for entries of its rows. That
+//! is once more over a part of the pattern for each thread, but nothing is built, and with one thread it is one pass over the
+//! columns. What rows and columns far away need is asked for ahead.
+//!
+//! Invariant: a row gets the entries of the full matrix in the order of their columns, whoever owns it.
+
+use std::ops::Range;
+
+use tamarack_dense::prefetch;
+use tamarack_sparse::{Pattern, SymmetricCsc};
+
+use crate::substitution::Shared;
+
+/// Owners at most: each looks at the columns of all before it.
+pub(crate) const MOST: usize = 4;
+
+/// Entries ahead of those in work.
+const AHEAD: usize = 24;
+
+/// Of so many columns one tells how many entries rows have.
+const SAMPLE: usize = if cfg!(test) { 2 } else { 64 };
+
+/// Groups of neighboring rows whose entries are told apart.
+const GROUPS: usize = 256;
+
+/// Where the rows of each owner begin, and n.
+pub(crate) fn cuts(pattern: &Pattern, owners: usize) -> Vec<usize> {
+    let n = pattern.n();
+    let mut entries = [0; GROUPS];
+    let group = |i: usize| i * GROUPS / n.max(1);
+    for j in (0..n).step_by(SAMPLE) {
+        let rows = &pattern.row_idx()[pattern.range(j)];
+        entries[group(j)] += rows.len();
+        rows.iter().for_each(|&i| entries[group(i as usize)] += 1);
+    }
+    let total: usize = entries.iter().sum();
+    let (mut cuts, mut before) = (vec![0], 0);
+    for (k, entries) in entries.iter().enumerate() {
+        if before >= total * cuts.len() / owners {
+            cuts.push(k * n / GROUPS);
+        }
+        before += entries;
+    }
+    cuts.resize(owners, n);
+    cuts.push(n);
+    cuts
+}
+
+/// Sums some rows: as [`Tiles::sum`](crate::tiles::Tiles::sum) does all.
+///
+/// # Safety
+/// There is room for n sums, and nobody else uses those of these rows.
+pub(crate) unsafe fn sum<S: Copy, X>(
+    a: &SymmetricCsc<f64>,
+    own: Range<usize>,
+    sums: Shared<S>,
+    x: &[X],
+    start: impl Fn(usize) -> S,
+    add: impl Fn(&mut S, f64, usize),
+) {
+    for i in own.clone() {
+        // SAFETY: the caller's promise.
+        unsafe { sums.at(i).write(start(i)) };
+    }
+    // SAFETY: rows in `own` are the caller's, all have been written, and of no row are there two at a time.
+    let row = |i: usize| unsafe { &mut *sums.at(i) };
+    let all = a.pattern().row_idx();
+    let later = |k: usize| all[(k + AHEAD).min(all.len() - 1)] as usize;
+    let (values, column) = (a.values(), |j| a.pattern().range(j));
+    for j in 0..own.start {
+        for k in column(j) {
+            let (i, later) = (all[k] as usize, later(k));
+            prefetch(sums.at(later.clamp(own.start, own.end - 1)));
+            if i >= own.end {
+                break;
+            }
+            if i >= own.start {
+                add(row(i), values[k], j);
+            }
+        }
+    }
+    for j in own.clone() {
+        let mut sum = *row(j);
+        for k in column(j) {
+            let (i, later) = (all[k] as usize, later(k));
+            prefetch(x.as_ptr().wrapping_add(later));
+            prefetch(sums.at(later.min(own.end - 1)));
+            add(&mut sum, values[k], i);
+            if i != j && i < own.end {
+                add(row(i), values[k], j);
+            }
+        }
+        *row(j) = sum;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tamarack_sparse::models::Model;
+
+    #[test]
+    fn owners_have_about_as_many_entries_and_all_rows() {
+        for (name, owners) in [
+            ("rgg_3000", 2),
+            ("p2d5_40", 3),
+            ("circuit_2000", 4),
+            ("p2d5_1", 3),
+        ] {
+            let model: Model = name.parse().unwrap();
+            let pattern = model.generate::<f64>().unwrap().pattern().clone();
+            let cuts = cuts(&pattern, owners);
+            assert!(cuts.is_sorted() && cuts[0] == 0, "{cuts:?}");
+            assert_eq!((cuts.len(), cuts[owners]), (owners + 1, pattern.n()));
+            let mut entries = vec![0; owners];
+            let owner = |i: usize| cuts[1..].partition_point(|&cut| cut <= i);
+            for j in 0..pattern.n() {
+                for &i in pattern.rows(j) {
+                    entries[owner(i as usize)] += 1;
+                    entries[owner(j)] += 1;
+                }
+            }
+            let total: usize = entries.iter().sum();
+            let most = entries.into_iter().max().unwrap();
+            assert!(
+                pattern.n() < 100 || most * owners < total * 5 / 4,
+                "{name}: {most} of {total}"
+            );
+        }
+    }
+}
