@@ -104,10 +104,10 @@ impl<'a> Tiles<'a> {
     /// Prepares for products with this matrix.
     pub fn prepare(&self, walk: &mut Walk) {
         let threads = self.team.map_or(1, Team::size);
-        let are_few = threads <= owners::MOST;
-        walk.owned = (self.scattered && are_few).then(|| owners::cuts(self.a.pattern(), threads));
+        let by_owners = owners::are_worth(self.a.pattern(), threads);
+        walk.owned = (self.scattered && by_owners).then(|| owners::cuts(self.a.pattern(), threads));
         let rows = walk.rows.take();
-        walk.rows = (self.scattered && !are_few).then(|| {
+        walk.rows = (self.scattered && !by_owners).then(|| {
             let mut rows = rows.unwrap_or_default();
             // They come out the same for any blocks.
             let blocks = threads.min(MOST).min(self.count);

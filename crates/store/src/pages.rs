@@ -152,8 +152,10 @@ fn touch_page(_: &MmapMut, _: usize, _: &Pace) {}
 fn touch_page(map: &MmapMut, at: usize, pace: &Pace) {
     use memmap2::Advice;
     if pace.is_slow() {
+        // Refused, they come when they are first used, one by one or as a huge one.
         let small = map.advise_range(Advice::NoHugePage, at, HUGE_PAGE_BYTES);
-        return small.unwrap_or(()); // refused, it comes as a huge one when first used
+        let all = |()| map.advise_range(Advice::PopulateWrite, at, HUGE_PAGE_BYTES);
+        return small.and_then(all).unwrap_or(());
     }
     // Kernels before 5.14 do not know how to populate: then all pages are left to their first use.
     pace.time(|| {
