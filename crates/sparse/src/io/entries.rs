@@ -33,7 +33,11 @@ pub(crate) fn read(
     halves: &mut BothHalves,
     threads: usize,
 ) -> Result<(), IoError> {
-    if promise.entries < MANY_ENTRIES || worthwhile(threads) == 1 {
+    let threads = match promise.entries {
+        0..MANY_ENTRIES => 1,
+        _ => worthwhile(threads),
+    };
+    if threads == 1 {
         return read_alone(lines, promise, |_, i, j, v| halves.push(i, j, v));
     }
     let mut parts = Parts {
@@ -44,9 +48,7 @@ pub(crate) fn read(
         fault: None,
         spare: Vec::new(),
     };
-    in_turn(&mut parts, worthwhile(threads), |part| {
-        part.parse(promise.n)
-    })
+    in_turn(&mut parts, threads, |part| part.parse(promise.n))
 }
 
 /// Reads all entries, by the caller, and calls `push(line, row, column, value)` for each, indices from 0.

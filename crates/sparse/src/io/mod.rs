@@ -259,19 +259,19 @@ fn unknown(source: &mut Source, head: &[u8]) -> IoError {
 }
 
 fn read_archive(path: &Path, options: &ReadOptions) -> Result<SymmetricCsc<f64>, IoError> {
+    const BUFFER_BYTES: usize = 1 << 16;
     let name = path.display().to_string();
-    let open = |source| IoError::Open {
+    let failed = |source| IoError::Open {
         file: name.clone(),
         source,
     };
-    let file = || File::open(path).map_err(open);
-    let first = file()?;
-    let total = first.metadata().map_err(open)?.len();
-    let counted = Counted::new(first, total, options.progress);
-    let other = counted.beside(file()?);
-    let buffered = |file| BufReader::with_capacity(1 << 16, file);
-    let readers = (buffered(counted), BufReader::with_capacity(1 << 16, other));
-    npz::read(readers, &name, options)
+    let open = || File::open(path).map_err(failed);
+    let file = open()?;
+    let total = file.metadata().map_err(failed)?.len();
+    let counted = Counted::new(file, total, options.progress);
+    let other = BufReader::with_capacity(BUFFER_BYTES, counted.beside(open()?));
+    let reader = BufReader::with_capacity(BUFFER_BYTES, counted);
+    npz::read((reader, other), &name, options)
 }
 
 fn vectors_of(source: Source) -> Result<DenseColumns, IoError> {

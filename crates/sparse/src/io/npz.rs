@@ -65,7 +65,8 @@ fn broken(file: &str, spot: Spot, error: ZipError) -> IoError {
     }
 }
 
-/// Reads a symmetric matrix, by two threads where so many may read: values by the caller, the structure by another.
+/// Reads a symmetric matrix from two readers of an archive, by two threads where so many may read: values by the caller, the structure by
+/// another.
 pub(crate) fn read(
     (reader, other): (impl Read + Seek, impl Read + Seek + Send),
     name: &str,
@@ -85,14 +86,13 @@ pub(crate) fn read(
     let structure = || {
         let mut archive = Archive::open(other, name)?;
         let col_ptr = archive.with("indptr", |a| offsets(a, n, entries))?;
-        let indices = archive.with("indices", |a| indices(a, n))?;
+        let indices = archive.with("indices", |a| indices(a, n, entries))?;
         let is_lower = format == "csc" && is_lower(&col_ptr, &indices);
         Ok((col_ptr, indices, is_lower))
     };
-    let threads = if entries < MANY_ENTRIES {
-        1
-    } else {
-        options.threads
+    let threads = match entries {
+        0..MANY_ENTRIES => 1,
+        _ => options.threads,
     };
     let (structure, values) = both(threads, structure, || {
         archive.with("data", |a| values(a, entries))
@@ -150,7 +150,15 @@ fn offsets(array: Array<&mut dyn Read>, n: u64, entries: u64) -> Result<Vec<u64>
     }
 }
 
-fn indices(array: Array<&mut dyn Read>, n: u64) -> Result<Vec<u32>, String> {
+fn indices(array: Array<&mut dyn Read>, n: u64, entries: u64) -> Result<Vec<u32>, String> {
+    // They were counted by another reader.
+    if array.length()? != entries {
+        let message = "the file was changed while it was read";
+        return Err(format!(
+            "{} indices after {entries}: {message}",
+            array.length()?
+        ));
+    }
     let mut indices = array.list();
     array.integers(|items| {
         // Negative ones are large without their sign.

@@ -123,6 +123,37 @@ fn one_triangle_or_both_by_columns_or_rows() {
 }
 
 #[test]
+fn an_archive_that_changes_meanwhile_is_an_error() {
+    let diagonal = members("csc", 3, &[0, 1, 2, 3], &[0, 1, 2], &[4.0; 3]);
+    let (first, other) = (stored(&lower()), stored(&diagonal));
+    for (threads, [first, other]) in [
+        (1, [&first, &other]),
+        (2, [&first, &other]),
+        (2, [&other, &first]),
+    ] {
+        let options = ReadOptions {
+            threads,
+            ..Default::default()
+        };
+        let readers = (Cursor::new(&first[..]), Cursor::new(&other[..]));
+        let e = npz::read(readers, "A.npz", &options)
+            .unwrap_err()
+            .to_string();
+        let known = e.contains("the last offset is") || e.contains("offset 2 is 4, outside 2..=3");
+        assert!(known, "{e}");
+    }
+    // Where offsets are the same.
+    let mut fewer = lower();
+    fewer[3] = diagonal[3].clone();
+    let (first, other) = (stored(&lower()), stored(&fewer));
+    let readers = (Cursor::new(&first[..]), Cursor::new(&other[..]));
+    let e = npz::read(readers, "A.npz", &ReadOptions::default()).unwrap_err();
+    let changed =
+        "member indices.npy of A.npz: 3 indices after 5: the file was changed while it was read";
+    assert_eq!(e.to_string(), changed);
+}
+
+#[test]
 fn wrong_arrays() {
     let five = [4.0, -1.0, 4.0, -1.0, 4.0];
     let wrong = |change: &dyn Fn(&mut Members)| {
