@@ -59,7 +59,7 @@ pub fn matrix(source: &Path, threads: Option<usize>, talk: Talk) -> Result<Loade
         let moved = |done: u64, _total: u64| activity.set(done);
         let options = ReadOptions {
             progress: Some(&moved),
-            threads: threads.unwrap_or(0),
+            threads,
             ..ReadOptions::default()
         };
         let matrix = read_matrix(source, &options).map_err(Error::from)?;

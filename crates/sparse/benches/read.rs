@@ -64,7 +64,7 @@ fn stiffness(path: &Path, megabytes: usize, shuffled: bool) -> Result<()> {
 
 fn time(name: &str, path: PathBuf) {
     let megabytes = fs::metadata(&path).map_or(0, |m| m.len()) as f64 / 1e6;
-    let mut rates = [1, 0].map(|threads| (threads, Vec::new()));
+    let mut rates = [Some(1), None].map(|threads| (threads, Vec::new()));
     for _ in 0..5 {
         for (threads, rates) in &mut rates {
             let options = ReadOptions {
@@ -81,7 +81,11 @@ fn time(name: &str, path: PathBuf) {
     print!("{name:<24} {megabytes:6.1} MB");
     for (threads, mut rates) in rates {
         rates.sort_by(f64::total_cmp);
-        let by = if threads == 1 { "one thread" } else { "all" };
+        let by = if threads == Some(1) {
+            "one thread"
+        } else {
+            "all"
+        };
         print!("  {by} {:7.1} MB/s best {:7.1}", rates[2], rates[4]);
     }
     println!();

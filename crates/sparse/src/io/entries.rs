@@ -10,9 +10,6 @@ use super::lines::{Fault, Lines};
 use super::number::{Real, parse_real, parse_uint, skip_blanks};
 use super::turns::{Turns, in_turn, worthwhile};
 
-/// Entries from which others than the caller are worth starting.
-const MANY_ENTRIES: u64 = if cfg!(test) { 4 } else { 1 << 15 };
-
 /// Text of a part, at least.
 const PART_BYTES: usize = if cfg!(test) { 64 } else { 1 << 17 };
 
@@ -31,12 +28,9 @@ pub(crate) fn read(
     lines: &mut Lines,
     promise: Promise,
     halves: &mut BothHalves,
-    threads: usize,
+    threads: Option<usize>,
 ) -> Result<(), IoError> {
-    let threads = match promise.entries {
-        0..MANY_ENTRIES => 1,
-        _ => worthwhile(threads),
-    };
+    let threads = worthwhile(threads, promise.entries);
     if threads == 1 {
         return read_alone(lines, promise, |_, i, j, v| halves.push(i, j, v));
     }

@@ -61,9 +61,9 @@ pub struct ReadOptions<'a> {
     pub duplicates: Duplicates,
     /// Called while the file is read, with the bytes done and the bytes in all.
     pub progress: Option<Progress<'a>>,
-    /// Threads that may read a long file at a time, the caller's with them; 0 is as many as the process may run on. What is read does not
-    /// depend on it.
-    pub threads: usize,
+    /// Threads that may read a long file at a time, the caller's with them; as many as the process may run on if `None`. What is read does
+    /// not depend on it.
+    pub threads: Option<usize>,
 }
 
 /// What the first bytes of a file say that it is.

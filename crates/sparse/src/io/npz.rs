@@ -13,14 +13,11 @@ use super::ReadOptions;
 use super::both_halves::{Base, BothHalves};
 use super::error::{IoError, Spot};
 use super::npy::{Array, append_finite};
-use super::turns::both;
+use super::turns::{both, worthwhile};
 use crate::{Pattern, SymmetricCsc};
 
 /// Bytes that come of one at most (zlib's technical details: 1032).
 const MOST_INFLATED: u64 = 1032;
-
-/// Entries from which a second thread is worth starting.
-const MANY_ENTRIES: u64 = if cfg!(test) { 4 } else { 1 << 15 };
 
 /// An open archive and its name.
 struct Archive<'a, R> {
@@ -90,10 +87,7 @@ pub(crate) fn read(
         let is_lower = format == "csc" && is_lower(&col_ptr, &indices);
         Ok((col_ptr, indices, is_lower))
     };
-    let threads = match entries {
-        0..MANY_ENTRIES => 1,
-        _ => options.threads,
-    };
+    let threads = worthwhile(options.threads, entries);
     let (structure, values) = both(threads, structure, || {
         archive.with("data", |a| values(a, entries))
     });

@@ -31,13 +31,16 @@ pub(crate) trait Turns {
     fn end(&mut self) -> Result<(), Self::Error>;
 }
 
-/// Threads that are worth starting where `threads` may work; 0 is as many as the process may run on.
-pub(crate) fn worthwhile(threads: usize) -> usize {
-    let most = match threads {
-        0 => thread::available_parallelism().map_or(1, NonZero::get),
-        given => given,
-    };
-    most.min(MOST_THREADS)
+/// Entries from which others than the caller are worth starting.
+const MANY_ENTRIES: u64 = if cfg!(test) { 4 } else { 1 << 15 };
+
+/// Threads that are worth having for so many entries, the caller's with them, where `threads` may work, or as many as the process may run on.
+pub(crate) fn worthwhile(threads: Option<usize>, entries: u64) -> usize {
+    if entries < MANY_ENTRIES {
+        return 1;
+    }
+    let available = || thread::available_parallelism().map_or(1, NonZero::get);
+    threads.unwrap_or_else(available).clamp(1, MOST_THREADS)
 }
 
 /// A part to work on, and where it goes then.
@@ -123,7 +126,7 @@ pub(crate) fn both<A: Send, B>(
     first: impl FnOnce() -> A + Send,
     second: impl FnOnce() -> B,
 ) -> (A, B) {
-    if worthwhile(threads) == 1 {
+    if threads == 1 {
         return (first(), second());
     }
     // Left here where no thread is granted.
@@ -228,12 +231,25 @@ mod tests {
 
     #[test]
     fn both_are_done_by_one_or_two() {
-        for threads in [0, 1, 2] {
+        for threads in [1, 2, 3] {
             let here = thread::current().id();
             let ((a, by), b) = both(threads, || (2, thread::current().id()), || 3);
             assert_eq!((a, b), (2, 3));
-            assert_eq!(by == here, worthwhile(threads) == 1);
+            assert_eq!(by == here, threads == 1);
         }
+    }
+
+    #[test]
+    fn few_entries_are_read_by_one_thread_and_many_by_those_that_may() {
+        for (threads, entries, count) in [
+            (Some(3), 3, 1),
+            (Some(3), 4, 3),
+            (Some(0), 4, 1),
+            (Some(99), 4, MOST_THREADS),
+        ] {
+            assert_eq!(worthwhile(threads, entries), count);
+        }
+        assert!((1..=MOST_THREADS).contains(&worthwhile(None, 4)));
     }
 
     #[test]

@@ -132,7 +132,7 @@ fn an_archive_that_changes_meanwhile_is_an_error() {
         (2, [&other, &first]),
     ] {
         let options = ReadOptions {
-            threads,
+            threads: Some(threads),
             ..Default::default()
         };
         let readers = (Cursor::new(&first[..]), Cursor::new(&other[..]));

@@ -18,7 +18,7 @@ use super::*;
 fn read(name: &str, text: &[u8]) -> Result<SymmetricCsc<f64>, IoError> {
     let by = |threads| {
         let options = ReadOptions {
-            threads,
+            threads: Some(threads),
             ..Default::default()
         };
         read_matrix_from(text, name, &options)
