@@ -24,6 +24,6 @@ impl Errors {
         /// Componentwise errors up to this ratio are the same.
         const SAME: f64 = 1.01;
         let (now, then) = (self.componentwise, before.componentwise);
-        now <= SAME * then && then <= SAME * now && self.normwise <= before.normwise / 2.0
+        now <= SAME * then && then <= SAME * now && self.normwise < before.normwise / 2.0
     }
 }

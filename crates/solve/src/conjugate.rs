@@ -75,7 +75,11 @@ pub(crate) fn conjugate_gradients(
     }
     let (mut taken, mut rounds) = (0, 0);
     while errors.componentwise > goal && taken < MAX_STEPS {
-        taken += inner_solve(vectors, MAX_STEPS - taken)?;
+        let steps = inner_solve(vectors, MAX_STEPS - taken)?;
+        if steps == 0 {
+            break; // what is left of the residual is too small to go by
+        }
+        taken += steps;
         vectors.add()?;
         let (now, before) = (vectors.measure()?, errors);
         rounds += 1;

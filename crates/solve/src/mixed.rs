@@ -220,6 +220,11 @@ impl MixedFactor {
         }
     }
 
+    /// The inverse of `a`, which was factorized, as accurate as a factor in double precision has it: each product is a refined solve.
+    pub fn refined<'a>(&'a mut self, a: &'a SymmetricCsc<f64>) -> impl Inverse + 'a {
+        Refined { factor: self, a }
+    }
+
     /// What the factor in use is the inverse of.
     pub fn inverse_of(&self) -> InverseOf {
         match &self.double {
@@ -242,6 +247,23 @@ impl MixedFactor {
     /// The σ of `A + σI` that was factorized, in double precision, instead of A.
     pub fn shift(&self) -> Option<f64> {
         self.double.as_ref()?.shift()
+    }
+}
+
+/// See [`MixedFactor::refined`].
+struct Refined<'a> {
+    factor: &'a mut MixedFactor,
+    a: &'a SymmetricCsc<f64>,
+}
+
+impl Inverse for Refined<'_> {
+    fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
+        let (options, control) = (RefineOptions::default(), Control::default());
+        let b = x.to_vec();
+        let solved = self
+            .factor
+            .solve_refined(self.a, &b, x, nrhs, &options, &control);
+        solved.map(|_| ())
     }
 }
 

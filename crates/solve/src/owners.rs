@@ -91,6 +91,9 @@ pub(crate) unsafe fn sum<S: Copy, X>(
     start: impl Fn(usize) -> S,
     add: impl Fn(&mut S, f64, usize),
 ) {
+    if own.is_empty() {
+        return; // where few rows have most of the entries, fewer owners have all there is to do
+    }
     for i in own.clone() {
         // SAFETY: the caller's promise.
         unsafe { sums.at(i).write(start(i)) };

@@ -11,7 +11,8 @@ pub struct ColumnReport {
     pub steps: usize,
     /// `‖b − A x‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)`.
     pub normwise_backward_error: f64,
-    /// `max |b − A x|_i / (|A||x| + |b|)_i`; a row of zeros has no error.
+    /// `max |b − A x|_i / (|A||x| + |b|)_i`; a row of zeros has no error, and to each denominator the smallest normal number is added
+    /// for each entry of a row, as rounding is not relative below it.
     pub componentwise_backward_error: f64,
 }
 

@@ -253,6 +253,69 @@ fn of_a_singular_matrix_no_answer_is_the_only_one() {
 }
 
 #[test]
+fn a_singular_matrix_that_rounding_lets_pass_has_no_bound() {
+    // Paths whose ends are free, with links of all strengths: the last pivot is what rounding leaves of zero.
+    let n = 40;
+    let mut passed = 0;
+    for seed in 1..60u32 {
+        let mut triplets = Triplets::new(n).unwrap();
+        for i in 1..n as u32 {
+            let strength = f64::from(1 + (i * i * seed) % 97);
+            for (row, column, v) in [(i, i, 1.0), (i - 1, i - 1, 1.0), (i, i - 1, -1.0)] {
+                triplets.push(row, column, v * strength).unwrap();
+            }
+        }
+        let a = triplets.into_symmetric(Duplicates::Sum).unwrap();
+        let analysis = Analysis::new(a.pattern(), &options(Precision::F64)).unwrap();
+        let Ok(mut factor) = analysis.factorize(&a) else {
+            continue;
+        };
+        passed += 1;
+        let mut b = vec![0.0; n];
+        let bound = factor.forward_error_bound(&a, &b, &b).unwrap();
+        assert_eq!(bound, f64::INFINITY);
+        // Constants may be added to any answer.
+        (b[0], b[n - 1]) = (1.0, -1.0);
+        let mut x = b.clone();
+        factor.solve_refined(&a, &mut x).unwrap();
+        let bound = factor.forward_error_bound(&a, &b, &x).unwrap();
+        assert_eq!(bound, f64::INFINITY, "seed {seed}");
+    }
+    assert!(passed > 5, "{passed}");
+}
+
+/// A well-conditioned unknown beside two that are nearly the same.
+fn nearly_the_same() -> SymmetricCsc<f64> {
+    let values = [1.0, 1.0, 0.999999969, 0.999999938010001];
+    SymmetricCsc::lower(3, &[0, 1, 3, 4], &[0, 1, 2, 2], &values).unwrap()
+}
+
+#[test]
+fn rows_that_vanish_beside_others_are_no_reason_to_go_on_for_ever() {
+    let a = nearly_the_same();
+    for options in everywhere() {
+        let mut factor = factorized(&a, &options);
+        for b in [[2f64.powi(200), 1e-290, 0.0], [2f64.powi(30), 1e-320, 0.0]] {
+            let mut x = b;
+            factor.solve_refined(&a, &mut x).unwrap();
+            assert_eq!(x[0], b[0], "{:?}", options.precision);
+        }
+    }
+}
+
+#[test]
+fn the_condition_number_in_mixed_precision_is_that_of_the_matrix() {
+    let a = nearly_the_same();
+    let estimate = |precision| {
+        let mut factor = factorized(&a, &options(precision));
+        factor.condition_estimate(&a).unwrap()
+    };
+    let (double, mixed) = (estimate(Precision::F64), estimate(Precision::Mixed));
+    assert!(double > 1e11, "{double:e}");
+    assert!((mixed / double - 1.0).abs() < 1e-3, "{mixed:e} {double:e}");
+}
+
+#[test]
 fn numbers_out_of_the_range_of_single_precision_are_named() {
     let cases = devices()
         .into_iter()

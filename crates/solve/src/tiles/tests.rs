@@ -94,6 +94,32 @@ fn columns_that_reach_far_are_summed_by_rows_with_the_same_sums() {
 }
 
 #[test]
+fn few_rows_with_most_of_the_entries_have_fewer_owners() {
+    // All unknowns meet the last ones.
+    for dense in [2, 5] {
+        let a = reaching(20_000, |j| {
+            let last = (20_000 - dense)..20_000;
+            [j, j + 1]
+                .into_iter()
+                .chain(last.filter(|&i| i > j))
+                .collect()
+        });
+        let x: Vec<f64> = (0..a.n()).map(|j| (j % 13) as f64).collect();
+        let mut want = vec![0.0; a.n()];
+        a.matvec(&x, &mut want);
+        for threads in 1..=5 {
+            let team = Team::new(threads);
+            let (tiles, mut walk) = (Tiles::new(&a, Some(&team)), Walk::default());
+            tiles.prepare(&mut walk);
+            let mut sums = Vec::new();
+            let add = |sum: &mut f64, v: f64, j: usize| *sum += v * x[j];
+            tiles.sum(&mut walk, &mut sums, &x, |_| 0.0, add);
+            assert_eq!(sums, want, "{dense} rows, {threads} threads");
+        }
+    }
+}
+
+#[test]
 fn rows_are_those_of_the_matrix_that_was_prepared_for_last() {
     let first = matrix(20_000);
     let values = first.values().iter().map(|v| 3.0 - v).collect();
