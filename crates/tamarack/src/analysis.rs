@@ -72,7 +72,9 @@ impl Analysis {
     /// Of kind [`Resources`](crate::ErrorKind::Resources) where the factorization would need more
     /// memory than it may use, with the numbers; nothing large is allocated for that.
     pub fn new(pattern: &Arc<Pattern>, options: &Options) -> Result<Self, Error> {
-        Self::unbudgeted(pattern, options)?.within_budget()
+        let analysis = Self::unbudgeted(pattern, options)?;
+        analysis.check_memory()?;
+        Ok(analysis)
     }
 
     /// The same without a look at the memory budget: to print what a factorization that does not
@@ -158,14 +160,17 @@ impl Analysis {
         Ok(analysis)
     }
 
-    /// Itself, unless its plan needs more memory than it may use.
-    fn within_budget(self) -> Result<Self, Error> {
+    /// Whether its plan needs no more memory than it [may use](Options::memory_bytes): what [`new`](Self::new) asks, and
+    /// [`unbudgeted`](Self::unbudgeted) does not. On a GPU that is known already.
+    ///
+    /// # Errors
+    /// Of kind [`Resources`](crate::ErrorKind::Resources), with the numbers.
+    pub fn check_memory(&self) -> Result<(), Error> {
         if let Place::Gpu { .. } = self.place {
-            return Ok(self); // its memory was looked at
+            return Ok(());
         }
         let needed = self.plan.memory().peak_bytes();
-        self.plan.check(self.options.budget(needed))?;
-        Ok(self)
+        Ok(self.plan.check(self.options.budget(needed))?)
     }
 
     fn planned(
@@ -224,7 +229,9 @@ impl Analysis {
         options: &Options,
     ) -> Result<Self, Error> {
         let seconds = AnalysisSecs::default();
-        Self::of_plan(pattern, plan.clone(), "saved", options, seconds).within_budget()
+        let analysis = Self::of_plan(pattern, plan.clone(), "saved", options, seconds);
+        analysis.check_memory()?;
+        Ok(analysis)
     }
 
     /// The analyzed pattern.

@@ -4,7 +4,6 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use tamarack_ordering::{MergedGraph, NdOptions, OrderingError};
-use tamarack_plan::Machine;
 use tamarack_sparse::{Pattern, Permutation, Runs};
 
 use crate::shape::{Look, Shape};
@@ -65,8 +64,8 @@ impl<'a> Both<'a> {
     }
 
     /// What the shape says. It may say that one of both is in vain.
-    pub(crate) fn look(&self, machine: &Machine) -> Result<Look, OrderingError> {
-        let look = self.shape.look(self.merged()?, machine);
+    pub(crate) fn look(&self) -> Result<Look, OrderingError> {
+        let look = self.shape.look(self.merged()?);
         match look {
             Look::Thick => self.no_degree.store(true, Relaxed),
             Look::Narrow => self.no_dissection.store(true, Relaxed),

@@ -5,8 +5,8 @@
 //! shape ([`shape`](crate::shape)) says which one is in vain: on a plane a dissection is hardly ever worth its time, in a solid
 //! minimum degree is never better.
 //! Alternatives are compared by the sizes of their fronts ([`SymbolicDraft`]); only the one that is
-//! taken is analyzed to the end. Which one that is depends on the pattern and the options, not on the clock and not on
-//! the number of threads: another order would give other bits.
+//! taken is analyzed to the end. Which one that is depends on the pattern and the options, not on the clock, not on
+//! the number of threads and not on measured rates: another order would give other bits.
 
 mod auto;
 
@@ -17,17 +17,35 @@ use std::time::{Duration, Instant};
 use tamarack_ordering::{
     AmdOptions, MergedGraph, Method, NdOptions, OrderingError, Selection, Workspace, order,
 };
-use tamarack_plan::{Machine, predicted_secs};
+use tamarack_plan::{FrontRates, Machine, predicted_secs};
 use tamarack_sparse::{Pattern, Permutation, Runs};
 use tamarack_symbolic::{SymbolicDraft, SymbolicFactor, SymbolicOptions};
 
 use crate::Error;
 use crate::analysis::AnalysisSecs;
 use crate::options::{Options, Ordering};
+use crate::threads::with_threads;
 
-/// All seconds that an ordering is judged by are predicted for so many threads, however many there are: a choice that goes by their
-/// number would give other bits for another number.
-const THREADS: usize = 2;
+/// The machine that all orderings are judged for, whichever it is and however many threads there are: a choice that goes by what was
+/// measured would give other bits each time. Two cores with AVX-512, as [`calibrate`](crate::calibrate) finds them (AMD EPYC of 2023).
+pub(crate) const MACHINE: Machine = Machine {
+    threads: 2,
+    memory_bytes: None,
+    f64: FrontRates {
+        overhead_secs: 3.0e-8,
+        per_pivot_secs: 6.0e-9,
+        per_panel_byte_secs: 6.0e-11,
+        per_assembly_byte_secs: 1.25e-11,
+        per_flop_secs: 1.8e-11,
+    },
+    f32: FrontRates {
+        overhead_secs: 3.0e-8,
+        per_pivot_secs: 6.5e-9,
+        per_panel_byte_secs: 8.0e-11,
+        per_assembly_byte_secs: 1.4e-11,
+        per_flop_secs: 9.0e-12,
+    },
+};
 
 /// Entries of lists that minimum degree or fill may read for each variable and entry of the graph, where it is not asked for by name. Meshes,
 /// networks and programs read 1.5 to 10; 100,000 points that share 250 cameras read 800, in 17 times the time of a dissection.
@@ -65,7 +83,8 @@ impl Chosen {
                 search.merged_degree(degree)
             }
             Ordering::Method(method) => {
-                let permutation = order(pattern, method, &mut Workspace::new())?;
+                let by_method = || order(pattern, method, &mut Workspace::new());
+                let permutation = with_threads(1, by_method)?; // in the pool where there is one
                 search.order_secs = search.start.elapsed().as_secs_f64();
                 search.finish(&permutation, Runs::find(pattern), method.name())
             }
@@ -85,14 +104,6 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The machine that orderings are judged for.
-    fn machine(&self) -> Machine {
-        Machine {
-            threads: THREADS,
-            ..self.options.machine()
-        }
-    }
-
     /// What an order leads to, given the twins that follow one another.
     fn draft<'p>(
         &self,
@@ -118,7 +129,7 @@ impl Search<'_> {
 
     fn predicted_secs(&self, draft: &SymbolicDraft<'_>) -> f64 {
         let precision = self.options.precision.of_factor();
-        predicted_secs(draft.front_sizes(), &self.machine(), precision)
+        predicted_secs(draft.front_sizes(), &MACHINE, precision)
     }
 
     /// Analyzes to the end. The runs of twins are freed on the way: later arrays of an analysis are cut from what earlier ones leave.
@@ -153,7 +164,8 @@ impl Search<'_> {
     fn merged_degree(&mut self, options: &AmdOptions) -> Result<Chosen, Error> {
         let runs = Runs::find(self.pattern);
         let (permutation, runs) = if runs.is_some() {
-            let graph = MergedGraph::with_runs(self.pattern, runs)?;
+            let merged = || MergedGraph::with_runs(self.pattern, runs);
+            let graph = with_threads(1, merged)?; // in the pool where there is one
             let found = graph.minimum_degree(options, &AtomicBool::new(false))?;
             (found, graph.into_runs())
         } else {

@@ -104,7 +104,7 @@ impl Error {
             | Self::Model(_)
             | Self::Symbolic(_) => ErrorKind::Input,
             Self::OtherPattern { .. } => ErrorKind::OtherPattern,
-            Self::Io(IoError::Write { .. }) => ErrorKind::Resources,
+            Self::Io(IoError::Write { .. } | IoError::Memory { .. }) => ErrorKind::Resources,
             Self::Io(_) => ErrorKind::Input,
             Self::Ordering(OrderingError::UnknownMethod { .. }) => ErrorKind::Usage,
             Self::Ordering(

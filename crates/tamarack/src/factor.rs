@@ -235,12 +235,18 @@ impl Factor {
     }
 
     /// Estimates the condition number `‖A‖₁‖A⁻¹‖₁` (Higham 1988): a lower bound, rarely off by
-    /// more than a factor of 3. Where `A + σI` was factorized ([`shift`](Self::shift)), the inverse is that of it.
+    /// more than a factor of 3. Where `A + σI` was factorized ([`shift`](Self::shift)), the inverse is that of it, and with
+    /// [`Precision::F32`](crate::Precision::F32) that of a matrix near A, which is hardly ever as ill-conditioned as 1e9. In mixed precision it is
+    /// that of A: products are refined solves, for which a factor in double precision may be needed.
     ///
     /// # Errors
-    /// The factor is stale.
+    /// The factor is stale, `a` has another order, and in mixed precision those of a factorization.
     pub fn condition_estimate(&mut self, a: &SymmetricCsc<f64>) -> Result<f64, Error> {
-        Ok(self.with_inverse(|mut inverse| condition_estimate(a, &mut inverse))?)
+        check_order(self.n(), a)?;
+        Ok(match &mut self.kind {
+            Kind::Mixed(factor) => condition_estimate(a, &mut factor.refined(a))?,
+            Kind::Plain(_) => self.with_inverse(|mut of| condition_estimate(a, &mut of))?,
+        })
     }
 
     /// Bounds the relative error `‖x − x*‖∞ / ‖x‖∞` of one answer to `A x = b`. With a factor in single precision, or of a shifted
@@ -268,7 +274,8 @@ impl Factor {
         }
     }
 
-    /// Natural logarithm of the determinant of A, or of `A + σI` where that was factorized.
+    /// Natural logarithm of the determinant of A, or of `A + σI` where that was factorized; with a factor in single precision
+    /// ([`Precision::F32`](crate::Precision::F32) and mostly [`Mixed`](crate::Precision::Mixed)) of A rounded to it.
     ///
     /// # Errors
     /// The factor is stale.

@@ -51,8 +51,8 @@ pub struct Options {
     pub refine: RefineOptions,
     /// What to do where the matrix is not positive definite.
     pub on_not_spd: OnNotSpd,
-    /// Rates of the machine, for predicted times: [`calibrate`](crate::calibrate) measures them;
-    /// the default is a server core of about 2020.
+    /// Rates of the machine, for predicted times and for the cut of the work into tasks: [`calibrate`](crate::calibrate) measures them;
+    /// the default is a server core of about 2020. Orderings do not depend on them, nor does any result of a factor on the host.
     pub rates: Rates,
     /// Amalgamation of supernodes. Columns are sorted only in a given order ([`Ordering::Permutation`]): in ours rows stand in long runs as
     /// it is.

@@ -4,14 +4,14 @@
 //! a breadth-first search: one or two searches, linear in the entries.
 
 use tamarack_ordering::MergedGraph;
-use tamarack_plan::Machine;
 use tamarack_sparse::Pattern;
 
+use crate::choice::MACHINE;
 use crate::levels::{Level, Search};
 
-/// Seconds of a dissection on one thread for a vertex and for a stored neighbor of the graph without twins, by the rates that
-/// [`Machine`] has by default; a core that multiplies faster is faster in this as well, if not as much. By this formula and measured
-/// (AMD EPYC, 1.8 times these rates): `p3d7_60` 0.79 and 0.79, `p3d27_50` 0.61 and 0.62, `shell_200x160` 0.44 and 0.34, `el3d_30`
+/// Seconds of a dissection on one thread for a vertex and for a stored neighbor of the graph without twins, on the machine that orderings
+/// are judged for ([`MACHINE`]). By this formula and measured
+/// (AMD EPYC): `p3d7_60` 0.79 and 0.79, `p3d27_50` 0.61 and 0.62, `shell_200x160` 0.44 and 0.34, `el3d_30`
 /// 0.14 and 0.12, `rgg_200000` 0.81 and 0.75, `ng_shaft_e1` 0.13 and 0.14.
 const VERTEX_SECS: f64 = 6.0e-6;
 const NEIGHBOR_SECS: f64 = 1.2e-7;
@@ -141,16 +141,16 @@ impl Shape {
         (self.neighbors + self.nodes) * self.share * self.share >= MANY
     }
 
-    /// About what a nested dissection takes on a machine, in seconds.
-    pub(crate) fn dissection_secs(&self, machine: &Machine) -> f64 {
+    /// About what a nested dissection takes, in seconds.
+    pub(crate) fn dissection_secs(&self) -> f64 {
         let secs = VERTEX_SECS * self.nodes + NEIGHBOR_SECS * self.neighbors;
         let alone = secs.min(ALONE_SECS);
-        slower(machine) * (alone + (secs - alone) / (machine.threads.max(1) as f64).powf(SPEEDUP))
+        alone + (secs - alone) / (MACHINE.threads as f64).powf(SPEEDUP)
     }
 
-    /// Whether a dissection saves more on a machine than it takes, of a factorization of so many predicted seconds.
-    pub(crate) fn is_worth_dissecting(&self, predicted_secs: f64, machine: &Machine) -> bool {
-        SAVED * predicted_secs > self.dissection_secs(machine)
+    /// Whether a dissection saves more than it takes, of a factorization of so many predicted seconds.
+    pub(crate) fn is_worth_dissecting(&self, predicted_secs: f64) -> bool {
+        SAVED * predicted_secs > self.dissection_secs()
     }
 
     /// Whether there are so many vertices that minimum fill is worth more than minimum degree, even if unknowns do not share them.
@@ -158,34 +158,34 @@ impl Shape {
         self.nodes >= MANY_VERTICES
     }
 
-    /// Whether minimum fill is worth trying on a machine after minimum degree, which led to a factorization of so many predicted seconds.
-    pub(crate) fn is_worth_filling_too(&self, predicted_secs: f64, machine: &Machine) -> bool {
+    /// Whether minimum fill is worth trying after minimum degree, which led to a factorization of so many predicted seconds.
+    pub(crate) fn is_worth_filling_too(&self, predicted_secs: f64) -> bool {
         let secs = FILL_VERTEX_SECS * self.nodes + FILL_NEIGHBOR_SECS * self.neighbors;
-        FILL_SAVES * predicted_secs > slower(machine) * secs
+        FILL_SAVES * predicted_secs > secs
     }
 
-    /// Looks at the levels of the `graph` with this shape. What counts are operations: the rates of `machine` cancel out.
-    pub(crate) fn look(&self, graph: &MergedGraph, machine: &Machine) -> Look {
+    /// Looks at the levels of the `graph` with this shape. What counts are operations.
+    pub(crate) fn look(&self, graph: &MergedGraph) -> Look {
         let mut search = Search::new(graph.n());
         let (mut sum, mut widest) = (0.0, Level::default());
         for start in 0..graph.n() as u32 {
             if !search.has_seen(start) {
                 let level = search.middle_level(graph, start);
-                sum += self.plane_secs(level.width, machine);
+                sum += self.plane_secs(level.width);
                 if level.width > widest.width {
                     widest = level;
                 }
             }
         }
-        let dissection_secs = self.dissection_secs(machine);
+        let dissection_secs = self.dissection_secs();
         if sum <= dissection_secs {
             return Look::Narrow;
         }
         // From a far vertex: levels are narrower than from one in the middle.
         let mut search = Search::new(graph.n());
         let far = search.middle_level(graph, widest.last);
-        let others = sum - self.plane_secs(widest.width, machine);
-        if others + self.plane_secs(far.width, machine) <= dissection_secs {
+        let others = sum - self.plane_secs(widest.width);
+        if others + self.plane_secs(far.width) <= dissection_secs {
             return Look::Narrow;
         }
         let connected = match search.connected_share(graph) {
@@ -195,7 +195,7 @@ impl Shape {
         let is_solid = connected as f64 > THICK * (far.reached as f64).sqrt();
         let is_wider = connected as f64 > self.widest_of_solids(far.reached);
         let least = SAVED * LEAST_OPERATIONS / OPERATIONS;
-        let pays = least * (others + self.plane_secs(connected, machine)) > dissection_secs;
+        let pays = least * (others + self.plane_secs(connected)) > dissection_secs;
         match far.count >= LEAST_LEVELS && !is_wider && (is_solid || pays) {
             true => Look::Thick,
             false => Look::Unclear,
@@ -210,16 +210,11 @@ impl Shape {
     }
 
     /// Seconds of a factorization after minimum degree, were it a plane with a level of so many vertices in its middle.
-    fn plane_secs(&self, width: usize, machine: &Machine) -> f64 {
+    fn plane_secs(&self, width: usize) -> f64 {
         let unknowns = self.share * width as f64;
-        let flop_secs = machine.f64.per_flop_secs / machine.threads.max(1) as f64;
+        let flop_secs = MACHINE.f64.per_flop_secs / MACHINE.threads as f64;
         OPERATIONS * unknowns.powi(3) * flop_secs
     }
-}
-
-/// How many times as long orderings take as by the rates that [`Machine`] has by default.
-fn slower(machine: &Machine) -> f64 {
-    machine.f64.per_flop_secs / Machine::default().f64.per_flop_secs
 }
 
 /// How many unknowns share a node, on average: neighbors in the user's order whose columns agree are
@@ -278,7 +273,7 @@ mod tests {
     fn planes_and_solids_are_told_apart() {
         let look = |name: &str| {
             let (a, graph) = (pattern(name), merged(name));
-            Shape::exactly(a.n(), &graph).look(&graph, &Machine::default())
+            Shape::exactly(a.n(), &graph).look(&graph)
         };
         assert_eq!(look("p2d5_200"), Look::Narrow);
         assert_eq!(look("p2d9_150"), Look::Narrow);
@@ -286,7 +281,7 @@ mod tests {
         assert_eq!(look("p3d27_24"), Look::Thick);
         assert_eq!(look("el3d_16"), Look::Thick);
         // Too few levels, or too little to be gained.
-        assert_eq!(look("el3d_10"), Look::Unclear);
+        assert_eq!(look("el3d_12"), Look::Unclear);
         assert_eq!(look("p3d7_10"), Look::Narrow);
     }
 
@@ -316,7 +311,7 @@ mod tests {
         let a = ring_with_links(60_000);
         let graph = MergedGraph::new(&a).unwrap();
         let shape = Shape::exactly(a.n(), &graph);
-        assert_eq!(shape.look(&graph, &Machine::default()), Look::Unclear);
+        assert_eq!(shape.look(&graph), Look::Unclear);
     }
 
     #[test]
@@ -329,7 +324,7 @@ mod tests {
         for a in [diagonal, empty] {
             let graph = MergedGraph::new(&a).unwrap();
             let shape = Shape::exactly(a.n(), &graph);
-            assert_eq!(shape.look(&graph, &Machine::default()), Look::Narrow);
+            assert_eq!(shape.look(&graph), Look::Narrow);
         }
     }
 }

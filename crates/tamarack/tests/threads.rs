@@ -43,10 +43,14 @@ fn one_thread_is_the_callers_and_many_factors_share_theirs() {
     let before = count();
     let mut dissected = options(None);
     dissected.ordering = "nd".parse().unwrap();
-    for name in ["p2d5_30", "el3d_5"] {
+    for name in ["p2d5_30", "el3d_5", "el3d_8"] {
         let a = model(name);
-        let _one = used(&a, &options(Some(1)));
-        assert_eq!(count(), before, "{name} by one thread");
+        for ordering in ["auto", "amd", "amf", "rcm", "md", "nd"] {
+            let mut options = options(Some(1));
+            options.ordering = ordering.parse().unwrap();
+            let _one = used(&a, &options);
+            assert_eq!(count(), before, "{name} by one thread, {ordering}");
+        }
         // Small patterns are analyzed by the caller, whatever the threads.
         for options in [options(Some(4)), options(None), dissected.clone()] {
             Analysis::new(a.pattern(), &options).unwrap();

@@ -23,8 +23,23 @@ impl Analysis {
     /// that machine, precision and thread count may differ. `options.ordering` is not looked at.
     ///
     /// # Errors
-    /// [`Error::Symbolic`] for damaged bytes, [`Error::OtherPattern`] for those of another pattern.
+    /// [`Error::Symbolic`] for damaged bytes, [`Error::OtherPattern`] for those of another pattern, and as
+    /// [`new`](Self::new) where the plan needs more memory than it may use.
     pub fn from_bytes(
+        bytes: &[u8],
+        pattern: &Arc<Pattern>,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let analysis = Self::from_bytes_unbudgeted(bytes, pattern, options)?;
+        analysis.check_memory()?;
+        Ok(analysis)
+    }
+
+    /// The same without a look at the memory budget, as [`unbudgeted`](Self::unbudgeted) is beside [`new`](Self::new).
+    ///
+    /// # Errors
+    /// As [`from_bytes`](Self::from_bytes), memory of the host aside.
+    pub fn from_bytes_unbudgeted(
         bytes: &[u8],
         pattern: &Arc<Pattern>,
         options: &Options,
@@ -53,7 +68,7 @@ impl Analysis {
         if let Place::Gpu { .. } = analysis.place {
             analysis.call_witness(options, true);
         }
-        analysis.within_budget()
+        Ok(analysis)
     }
 }
 

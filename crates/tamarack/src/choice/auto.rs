@@ -55,8 +55,7 @@ impl Search<'_> {
     /// What is returned does not depend on which one is sooner done: what is thick is dissected whatever minimum degree finds.
     fn auto_of_many(&mut self, sampled: Shape) -> Result<Chosen, Error> {
         let both = Both::new(self.pattern, sampled)?;
-        let machine = self.machine();
-        let look = || both.look(&machine);
+        let look = || both.look();
         let degree = || self.minimum_degree(&both);
         let dissect = || both.dissect(&both.no_dissection).ok();
         let (look, degree, found) = if is_alone() {
@@ -122,7 +121,7 @@ impl Search<'_> {
             found => return Ok(found),
         };
         let shape = &both.shape;
-        if !shape.is_worth_filling_too(degree.secs, &self.machine()) {
+        if !shape.is_worth_filling_too(degree.secs) {
             return Ok(Degree::Dear(degree));
         }
         Ok(match self.minimum_of(Selection::MeanFill, both)? {
@@ -162,7 +161,7 @@ impl Search<'_> {
         let draft = own.draft(&permutation, runs)?;
         drop(found);
         let (name, secs) = (name_of(selection), own.predicted_secs(&draft));
-        if both.shape.is_worth_dissecting(secs, &own.machine()) {
+        if both.shape.is_worth_dissecting(secs) {
             drop(draft);
             return Ok(Degree::Dear(Candidate {
                 permutation,
