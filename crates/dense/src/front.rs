@@ -227,6 +227,8 @@ pub fn partial_cholesky<T: Real>(
     ws: &mut Workspace<T>,
 ) -> Result<(), PivotFailure> {
     let f = FrontMut::new(panel.as_mut_ptr(), update.as_mut_ptr(), npiv, nupd, block);
+    let most = u32::MAX as usize; // then no length overflows
+    assert!(npiv <= most && nupd <= most - npiv, "front is too large");
     assert!(
         panel.len() >= f.panel_layout().len(),
         "panel is too short for its front"

@@ -309,7 +309,10 @@ impl<T: Value> Execution<'_, T> {
                 Ok(())
             } else {
                 self.assemble(s, member, &front, crew, &mut laps);
-                eliminate(&front, packed, crew, &self.meter)
+                match self.meter.cancelled() {
+                    true => Err(Stop::Cancelled), // what is not assembled was perhaps never written
+                    false => eliminate(&front, packed, crew, &self.meter),
+                }
             }
         };
         if strips && !tiny && outcome.is_ok() {

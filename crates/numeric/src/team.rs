@@ -139,7 +139,10 @@ impl Team {
     pub fn run_aided(&self, members: usize, work: &(dyn Fn(Aid<'_>) + Sync)) {
         let is_shared = self.size > 1 && members > 1;
         let helpers = is_shared.then(|| self.helpers.try_lock().ok());
-        let Some(mut helpers) = helpers.flatten() else {
+        // After a fork the threads are the parent's, and so may be a lock that one of them held.
+        let here = |helpers: &_| !Option::as_ref(helpers).is_some_and(Helpers::are_elsewhere);
+        let helpers = helpers.flatten().filter(|helpers| here(&**helpers));
+        let Some(mut helpers) = helpers else {
             return work(Aid::new(0, &[], &AtomicBool::new(false)));
         };
         let (doors, broken) = (&self.shared.doors[..], AtomicBool::new(false));

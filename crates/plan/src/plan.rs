@@ -66,7 +66,8 @@ impl FactorPlan {
         let value_bytes = options.precision.bytes();
         let sizes = symbolic.front_sizes();
         let secs: Vec<f64> = sizes
-            .map(|(npiv, nupd)| front_secs(rates, value_bytes, npiv, nupd))
+            // Rates are anybody's, and what is told by them goes forward in time.
+            .map(|(npiv, nupd)| front_secs(rates, value_bytes, npiv, nupd).max(0.0))
             .collect();
         let alone_secs = secs.iter().sum();
         let threads = worth_threads(alone_secs, machine.threads);
