@@ -15,14 +15,13 @@ use crate::{files, input};
 
 /// The analysis of `pattern`: from the folder where it is there, else new, and then kept there.
 /// What is ordered by a file is not kept, and a warning says so: the file may be another the next time.
-/// `analyze` makes a new one.
+/// Whether its plan fits the memory is not asked.
 pub fn analysis(
     folder: Option<&Path>,
     name: &str,
     pattern: &Arc<Pattern>,
     options: &Options,
     talk: Talk,
-    analyze: fn(&Arc<Pattern>, &Options) -> Result<Analysis, Error>,
 ) -> Result<Analysis, Failure> {
     let given = matches!(
         options.ordering,
@@ -35,7 +34,7 @@ pub fn analysis(
         ));
     }
     let Some(folder) = folder.filter(|_| !given) else {
-        return analyze(pattern, options).map_err(input::analysis_failed(name));
+        return Analysis::unbudgeted(pattern, options).map_err(input::analysis_failed(name));
     };
     let path = file(folder, name, pattern);
     let useless = |why: &dyn std::fmt::Display| {
@@ -45,14 +44,14 @@ pub fn analysis(
         ));
     };
     match std::fs::read(&path) {
-        Ok(bytes) => match restored(&bytes, pattern, options, analyze) {
+        Ok(bytes) => match restored(&bytes, pattern, options) {
             Err(error @ (Error::Symbolic(_) | Error::OtherPattern { .. })) => useless(&error),
             outcome => return Ok(outcome?),
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => useless(&error),
     }
-    let analysis = analyze(pattern, options)?;
+    let analysis = Analysis::unbudgeted(pattern, options)?;
     let kept = std::fs::create_dir_all(folder)
         .map_err(|error| files::cannot_write(folder, &error))
         .and_then(|()| files::write_bytes(&path, &analysis.to_bytes()));
@@ -64,23 +63,17 @@ pub fn analysis(
 
 /// An analysis from its bytes. One for a GPU takes the order alone from them: its supernodes are
 /// others.
-fn restored(
-    bytes: &[u8],
-    pattern: &Arc<Pattern>,
-    options: &Options,
-    analyze: fn(&Arc<Pattern>, &Options) -> Result<Analysis, Error>,
-) -> Result<Analysis, Error> {
+fn restored(bytes: &[u8], pattern: &Arc<Pattern>, options: &Options) -> Result<Analysis, Error> {
     if options.device == Device::Cpu {
-        return Analysis::from_bytes(bytes, pattern, options);
+        return Analysis::from_bytes_unbudgeted(bytes, pattern, options);
     }
     let mut host = options.clone();
     host.device = Device::Cpu;
-    host.memory_bytes = Some(u64::MAX);
-    let saved = Analysis::from_bytes(bytes, pattern, &host)?;
+    let saved = Analysis::from_bytes_unbudgeted(bytes, pattern, &host)?;
     let mut options = options.clone();
     options.ordering = saved.symbolic().permutation().clone().into();
     options.symbolic.sorted_columns = false; // they are as they would be without the cache
-    analyze(pattern, &options)
+    Analysis::unbudgeted(pattern, &options)
 }
 
 /// Where the analysis of `pattern` by the ordering `name` is kept.

@@ -98,11 +98,10 @@ impl Failure {
         self.code.into()
     }
 
-    /// The same failure, said of a file or model.
+    /// The same failure, said of a file or model whose name the message does not have: of a file's contents, of which messages of the
+    /// reader name the place.
     pub fn about(mut self, what: &str) -> Self {
-        if !self.message.contains(what) {
-            self.message = format!("{what}: {}", self.message);
-        }
+        self.message = format!("{what}: {}", self.message);
         self
     }
 }

@@ -64,11 +64,9 @@ fn run(command: &Command, json: bool, talk: Talk) -> Result<(), Failure> {
 
 /// Says why a command failed: on standard error, or with `--json` as an object on standard output.
 fn report(failure: &Failure, json: bool) -> ExitCode {
-    if json && !failure.reported {
-        // Where standard output is closed, too, nobody listens.
-        let _ = out::json(&failure.object());
-    }
-    if !json || failure.reported {
+    // An object that cannot be printed is said like any other error.
+    let printed = json && !failure.reported && out::json(&failure.object()).is_ok();
+    if !printed {
         out::say(&format!("error: {}", failure.message));
     }
     failure.exit_code()

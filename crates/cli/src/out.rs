@@ -53,7 +53,8 @@ pub fn last_json(object: &impl Serialize) {
 fn print_json(object: &impl Serialize) -> Result<(), Failure> {
     let line = serde_json::to_string_pretty(object)
         .map_err(|e| Failure::resources(format!("cannot write JSON: {e}")))?;
-    text(&(line + "\n"))
+    // Half an object may be out: no other comes after it.
+    text(&(line + "\n")).map_err(Failure::after_result)
 }
 
 /// Counts as people read them: `1 234 567`.

@@ -185,3 +185,60 @@ fn a_plan_says_whether_the_fallback_of_mixed_precision_fits() {
         assert_eq!(output.status.success(), memory >= single, "{text}");
     }
 }
+
+#[test]
+fn orders_do_not_depend_on_how_fast_the_machine_seems() {
+    // A solid whose dissection is just worth it, or just not.
+    let args = ["plan", "model:p3d7_34x34x33", "--json", "--threads", "2"];
+    let order = |cache: &std::path::Path| {
+        let output = tamarack(&args, cache);
+        let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let seconds = object.pointer("/plan/predicted_seconds").unwrap().as_f64();
+        (
+            object.pointer("/analysis/ordering").unwrap().clone(),
+            seconds.unwrap(),
+        )
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let (ordering, secs) = order(dir.path());
+    let rates = dir.path().join("tamarack/machine.json");
+    let measured: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&rates).unwrap()).unwrap();
+    for factor in [0.2, 5.0] {
+        let mut other = measured.clone();
+        for (name, rate) in other["rates"]["f64"].as_object_mut().unwrap() {
+            if name != "per_flop_secs" {
+                *rate = (rate.as_f64().unwrap() * factor).into();
+            }
+        }
+        std::fs::write(&rates, other.to_string()).unwrap();
+        let (as_before, other_secs) = order(dir.path());
+        assert_eq!(as_before, ordering);
+        assert_ne!(other_secs, secs);
+    }
+}
+
+#[test]
+fn what_does_not_do_is_an_error_in_the_object_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let inaccurate = &["solve", "model:p2d5_20", "--tolerance", "1e-30"][..];
+    let too_large = &["plan", "model:p2d5_20", "--memory", "1KiB"][..];
+    let kept = dir.path().join("kept");
+    let kept = ["--analysis-cache", kept.to_str().unwrap()];
+    for (args, code, kind) in [
+        (inaccurate, 5, "tolerance"),
+        (too_large, 4, "resources"),
+        // With an analysis that was kept as with a new one.
+        (&[too_large, &kept].concat(), 4, "resources"),
+        (&[too_large, &kept].concat(), 4, "resources"),
+    ] {
+        let output = tamarack(&[args, &["--json"]].concat(), dir.path());
+        let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{object}");
+        assert_eq!(object.pointer("/error/kind").unwrap(), kind);
+        assert!(object.pointer("/analysis/nnz_l").is_some(), "{object}");
+        let message = object.pointer("/error/message").unwrap().as_str().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(message), "{said}");
+    }
+}

@@ -8,6 +8,9 @@
 //! the *user order* of the input and the *elimination order* after the fill-reducing permutation.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("a 64-bit target is needed: sizes of factors are counted in `usize`");
+
 mod fingerprint;
 mod index;
 mod lists;

@@ -182,6 +182,7 @@ impl Pattern {
     }
 
     /// Order of the matrix.
+    #[inline]
     pub fn n(&self) -> usize {
         self.n
     }
@@ -197,21 +198,25 @@ impl Pattern {
     }
 
     /// Offsets of the columns into [`row_idx`](Self::row_idx), length `n + 1`.
+    #[inline]
     pub fn col_ptr(&self) -> &[u64] {
         &self.col_ptr
     }
 
     /// Row indices of all columns one after another, user order, length `nnz_lower`.
+    #[inline]
     pub fn row_idx(&self) -> &[u32] {
         &self.row_idx
     }
 
     /// Range of column `j` in [`row_idx`](Self::row_idx) and in a matrix's values.
+    #[inline]
     pub fn range(&self, j: usize) -> std::ops::Range<usize> {
         self.col_ptr[j] as usize..self.col_ptr[j + 1] as usize
     }
 
     /// Rows of column `j`, increasing, the first being `j`.
+    #[inline]
     pub fn rows(&self, j: usize) -> &[u32] {
         &self.row_idx[self.range(j)]
     }

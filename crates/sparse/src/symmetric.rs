@@ -51,16 +51,19 @@ impl<T: Scalar> SymmetricCsc<T> {
     }
 
     /// Order of the matrix.
+    #[inline]
     pub fn n(&self) -> usize {
         self.pattern.n()
     }
 
     /// The structure.
+    #[inline]
     pub fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
     }
 
     /// Values of the lower triangle, column after column, length `nnz_lower`.
+    #[inline]
     pub fn values(&self) -> &[T] {
         &self.values
     }
@@ -71,6 +74,7 @@ impl<T: Scalar> SymmetricCsc<T> {
     }
 
     /// Rows and values of column `j`, from the diagonal down.
+    #[inline]
     pub fn column(&self, j: usize) -> (&[u32], &[T]) {
         let range = self.pattern.range(j);
         (&self.pattern.row_idx()[range.clone()], &self.values[range])

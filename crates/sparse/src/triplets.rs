@@ -1,5 +1,7 @@
 //! Assembly of a [`SymmetricCsc`] from entries in any order.
 
+use std::collections::TryReserveError;
+
 use thiserror::Error;
 
 use crate::memory::in_large_pages;
@@ -79,6 +81,18 @@ impl<T: Scalar> Triplets<T> {
         in_large_pages(&self.rows);
         in_large_pages(&self.columns);
         in_large_pages(&self.values);
+    }
+
+    /// The same where memory may be refused.
+    ///
+    /// # Errors
+    /// The allocator's; what is there stays.
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), TryReserveError> {
+        self.rows.try_reserve(additional)?;
+        self.columns.try_reserve(additional)?;
+        self.values.try_reserve(additional)?;
+        self.reserve(additional);
+        Ok(())
     }
 
     /// Number of entries so far.

@@ -1,7 +1,7 @@
 //! `tamarack plan`: what a factorization would cost.
 
 use serde::Serialize;
-use tamarack::{Analysis, Bytes, Place, available_memory_bytes};
+use tamarack::{Bytes, Place, available_memory_bytes};
 
 use crate::args::PlanArgs;
 use crate::commands::report::{AnalysisReport, MatrixReport, PlaceReport, PlanReport, row};
@@ -21,6 +21,9 @@ struct Report {
     /// Memory that may be used, where it is known.
     budget_bytes: Option<u64>,
     fits: bool,
+    /// What the solver would say, where it does not fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
 }
 
 pub fn run(args: &PlanArgs, json: bool, talk: Talk) -> Result<(), Failure> {
@@ -34,12 +37,14 @@ pub fn run(args: &PlanArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         &args.ordering.ordering,
     );
     let pattern = loaded.matrix.pattern();
-    let analysis = cache::analysis(folder, name, pattern, &options, talk, Analysis::unbudgeted)?;
+    let analysis = cache::analysis(folder, name, pattern, &options, talk)?;
     activity.done();
     let plan = PlanReport::new(analysis.plan());
     let budget_bytes = args.machine.memory.or_else(available_memory_bytes);
     let on_gpu = matches!(analysis.place(), Place::Gpu { .. });
-    let fits = on_gpu || budget_bytes.is_none_or(|budget| plan.predicted_bytes <= budget);
+    let error = analysis.check_memory().err();
+    let error = error.map(|error| Failure::from(error).after_result());
+    let fits = error.is_none();
     let report = Report {
         matrix,
         analysis: AnalysisReport::new(&analysis),
@@ -48,6 +53,7 @@ pub fn run(args: &PlanArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         fallback_bytes: analysis.fallback_bytes()?,
         budget_bytes,
         fits,
+        error,
     };
     if json {
         out::json(&report)?;
@@ -73,15 +79,5 @@ pub fn run(args: &PlanArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         }
         out::text(&text)?;
     }
-    if fits {
-        return Ok(());
-    }
-    // Planning anew within the budget says what the solver would say.
-    match Analysis::new(loaded.matrix.pattern(), &options) {
-        Err(error) => Err(Failure {
-            reported: true,
-            ..Failure::from(error)
-        }),
-        Ok(_) => Ok(()),
-    }
+    report.error.map_or(Ok(()), Err)
 }

@@ -37,7 +37,8 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         args.cache.analysis_cache.as_deref(),
         &args.ordering.ordering,
     );
-    let analysis = cache::analysis(folder, name, a.pattern(), &options, talk, Analysis::new)?;
+    let analysis = cache::analysis(folder, name, a.pattern(), &options, talk)?;
+    analysis.check_memory()?;
     activity.done();
     Peak::reset();
     let (mut factor, factorize_secs) = factorize(&analysis, a, talk)
@@ -72,9 +73,10 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
             outcome: (args.machine.precision == PrecisionArg::Mixed)
                 .then(|| outcome(&solved.outcome)),
         },
-        accuracy,
         profile: of_host,
         device_profile: device.as_ref().map(DeviceProfileReport::new),
+        error: verdict(&accuracy),
+        accuracy,
     };
     if json {
         out::json(&report)?
@@ -84,17 +86,17 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     if let (Some(Some(path)), Some(profile)) = (&args.profile, &profile) {
         trace::write(path, profile, device.as_ref()).map_err(Failure::after_result)?;
     }
-    verdict(&report.accuracy)
+    report.error.map_or(Ok(()), Err)
 }
 
-fn verdict(accuracy: &Accuracy) -> Result<(), Failure> {
-    if accuracy.solved {
-        return Ok(());
-    }
-    Err(Failure::tolerance(format!(
-        "the backward error {:.1e} is above the tolerance {:.1e}",
-        accuracy.normwise_backward_error, accuracy.tolerance
-    )))
+fn verdict(accuracy: &Accuracy) -> Option<Failure> {
+    let failure = || {
+        Failure::tolerance(format!(
+            "the backward error {:.1e} is above the tolerance {:.1e}",
+            accuracy.normwise_backward_error, accuracy.tolerance
+        ))
+    };
+    (!accuracy.solved).then(failure)
 }
 
 /// Fails where what was asked for could not be written in the end, or would destroy another file.

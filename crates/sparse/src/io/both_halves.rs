@@ -6,6 +6,8 @@
 //! may differ by rounding, since programs often write matrices that are symmetric only up to it.
 //! Cost: linear.
 
+use std::collections::TryReserveError;
+
 use super::error::{IoError, Spot};
 use crate::{Duplicates, Pattern, SymmetricCsc, TripletError, Triplets, symmetry};
 
@@ -61,13 +63,13 @@ impl BothHalves {
         })
     }
 
-    /// Makes room for as many entries.
-    pub fn reserve(&mut self, entries: usize) {
+    /// Makes room for as many entries, unless memory is refused.
+    pub fn try_reserve(&mut self, entries: usize) -> Result<(), TryReserveError> {
         if self.symmetric {
-            self.lower.reserve(entries);
+            self.lower.try_reserve(entries)
         } else {
-            self.lower.reserve(entries / 2 + self.n.min(entries));
-            self.upper.reserve(entries / 2);
+            self.lower.try_reserve(entries / 2 + self.n.min(entries))?;
+            self.upper.try_reserve(entries / 2)
         }
     }
 

@@ -33,6 +33,16 @@ pub enum IoError {
         /// What the operating system says.
         source: io::Error,
     },
+    /// What the file holds does not fit into memory.
+    #[error("{file} has {count} {what}, for which there is no memory")]
+    Memory {
+        /// The file as it was named.
+        file: String,
+        /// How many, as far as the file is long enough for them.
+        count: u64,
+        /// Entries or values.
+        what: &'static str,
+    },
     /// The file breaks the rules of its format, or what it holds cannot be used.
     #[error("{place}: {message}")]
     Malformed {
@@ -89,6 +99,11 @@ impl IoError {
             place: Place { file, spot },
             message,
         }
+    }
+
+    pub(crate) fn memory(file: &str, count: u64, what: &'static str) -> Self {
+        let file = file.to_owned();
+        Self::Memory { file, count, what }
     }
 
     pub(crate) fn unsupported(file: &str, spot: Spot, message: impl Into<String>) -> Self {

@@ -27,7 +27,10 @@ pub(crate) fn read(
     let halves = BothHalves::new(promise.n as usize, symmetric, Base::One);
     let mut halves = halves.map_err(|e| lines.error_at(promise.line, e.to_string()))?;
     let room = lines.remaining().unwrap_or(0) / SHORTEST_ENTRY_BYTES + 1;
-    halves.reserve(promise.entries.min(room) as usize);
+    let entries = promise.entries.min(room);
+    if halves.try_reserve(entries as usize).is_err() {
+        return Err(IoError::memory(lines.name(), entries, "entries"));
+    }
     entries::read(&mut lines, promise, &mut halves, options.threads)?;
     let trouble = match halves.finish(options.duplicates) {
         Ok(a) => return Ok(a),

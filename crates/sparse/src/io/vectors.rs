@@ -108,7 +108,11 @@ fn array(lines: &mut Lines) -> Result<DenseColumns, IoError> {
     let (size_line, [n, ncols]) = sizes::<2>(lines)?;
     let promised = dense_size(lines, size_line, n, ncols)?;
     let room = lines.remaining().unwrap_or(0) / 2 + 1;
-    let mut values = Vec::with_capacity(promised.min(room) as usize);
+    let count = promised.min(room);
+    let mut values = Vec::new();
+    if values.try_reserve_exact(count as usize).is_err() {
+        return Err(IoError::memory(lines.name(), count, "values"));
+    }
     numbers(lines, |x, _| {
         if values.len() as u64 == promised {
             return Err(format!(
@@ -168,9 +172,14 @@ fn coordinate(lines: &mut Lines) -> Result<DenseColumns, IoError> {
     }
     let mut values = vec![0.0; size as usize];
     for (k, x) in entries {
-        match values.get_mut(k as usize) {
-            Some(v) => *v += x,
-            None => return Err(lines.error_in_file("an index is out of range")),
+        let Some(v) = values.get_mut(k as usize) else {
+            return Err(lines.error_in_file("an index is out of range"));
+        };
+        *v += x;
+        if !v.is_finite() {
+            let (row, column) = (k % n + 1, k / n + 1);
+            let message = format!("the values of row {row}, column {column} overflow");
+            return Err(lines.error_in_file(message));
         }
     }
     Ok(DenseColumns {

@@ -6,6 +6,7 @@ use tamarack::{Analysis, Bytes, Outcome};
 use crate::commands::device_profile::DeviceProfileReport;
 use crate::commands::profile::ProfileReport;
 use crate::commands::report::{AnalysisReport, MatrixReport, PlaceReport, row};
+use crate::failure::Failure;
 use crate::out::secs;
 
 #[derive(Debug, Serialize)]
@@ -19,6 +20,9 @@ pub struct Report {
     pub profile: Option<ProfileReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_profile: Option<DeviceProfileReport>,
+    /// Why the answer does not do, where it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
 }
 
 #[derive(Debug, Serialize)]

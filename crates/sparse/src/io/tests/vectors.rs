@@ -100,6 +100,10 @@ fn wrong_vectors() {
             format!("{COORDINATE}2 1 1\n1 1\n1\n"),
             "line 4 of b.mtx: an entry needs a line of its own, with row, column and value",
         ),
+        (
+            format!("{COORDINATE}3 2 3\n1 1 1\n2 2 1e308\n2 2 1e308\n"),
+            "b.mtx: the values of row 2, column 2 overflow",
+        ),
         (String::new(), "b.mtx: the file holds no numbers"),
         (
             "1 2\n3\n4 5\n".to_owned(),
