@@ -221,6 +221,15 @@ impl Pattern {
         &self.row_idx[self.range(j)]
     }
 
+    /// Where the entry `(row, column)` of either triangle stands in a matrix's values, in user order from 0: what assembly into
+    /// [`values_mut`](crate::SymmetricCsc::values_mut) looks up once for each element. None where it is not stored. Takes a search of the column.
+    pub fn position(&self, row: u32, column: u32) -> Option<usize> {
+        let (row, column) = (row.max(column), row.min(column) as usize);
+        let rows = (column < self.n()).then(|| self.rows(column))?;
+        let place = rows.binary_search(&row).ok()?;
+        Some(self.range(column).start + place)
+    }
+
     /// Whether column `j < n` has the same rows as the one before it, from `j` on: unless other columns tell them apart, the two
     /// unknowns are twins. Columns count from 0, the first has none before it.
     pub fn continues(&self, j: usize) -> bool {

@@ -39,6 +39,14 @@ pub enum TripletError {
         /// Column of the entry, from 0.
         column: u32,
     },
+    /// An element matrix has another number of entries than its unknowns ask for.
+    #[error("an element of {order} unknowns has {order} x {order} entries, not {entries}")]
+    Element {
+        /// Its unknowns.
+        order: usize,
+        /// Entries that were given.
+        entries: usize,
+    },
     /// The structure is not one that can be stored.
     #[error(transparent)]
     Structure(#[from] StructureError),
@@ -105,7 +113,8 @@ impl<T: Scalar> Triplets<T> {
         self.values.is_empty()
     }
 
-    /// Adds the entry `(row, column)` and, by symmetry, `(column, row)`; user order, from 0.
+    /// Adds the entry `(row, column)` and, by symmetry, `(column, row)`; user order, from 0. So each pair of unknowns is to be given once: who
+    /// goes through all of a symmetric element matrix has its off-diagonal entries twice. [`push_element`](Self::push_element) does it right.
     ///
     /// # Errors
     /// [`TripletError::OutOfRange`].
@@ -119,6 +128,33 @@ impl<T: Scalar> Triplets<T> {
             });
         }
         self.push_valid(row, column, value);
+        Ok(())
+    }
+
+    /// Adds a symmetric element matrix of order `unknowns.len()`, column-major, of which the lower triangle is read; the unknowns, user order,
+    /// from 0, are those of its rows and columns. An unknown that occurs twice gets all entries of both.
+    ///
+    /// # Errors
+    /// [`TripletError::OutOfRange`] for the first unknown that there is not, [`TripletError::Element`] where the matrix has another
+    /// number of entries: then nothing is added.
+    pub fn push_element(&mut self, unknowns: &[u32], matrix: &[T]) -> Result<(), TripletError> {
+        let (order, n) = (unknowns.len(), self.n);
+        if matrix.len() != order * order {
+            let entries = matrix.len();
+            return Err(TripletError::Element { order, entries });
+        }
+        if let Some(&row) = unknowns.iter().find(|&&unknown| unknown as usize >= n) {
+            return Err(TripletError::OutOfRange { row, column: row, n });
+        }
+        for (j, &column) in unknowns.iter().enumerate() {
+            for (i, &row) in unknowns.iter().enumerate().skip(j) {
+                let value = matrix[i + j * order];
+                self.push_valid(row, column, value);
+                if i != j && row == column {
+                    self.push_valid(row, column, value); // both mirror images are on the diagonal
+                }
+            }
+        }
         Ok(())
     }
 
@@ -273,6 +309,26 @@ mod tests {
         assert_eq!(a.values(), &[0.0, 3.0, 5.0, -1.0, 0.0]);
         let refused = t.into_symmetric(Duplicates::Refuse).unwrap_err();
         assert_eq!(refused, TripletError::Duplicate { row: 2, column: 0 });
+    }
+
+    #[test]
+    fn elements_are_summed_up_and_their_entries_are_found() {
+        // Two bars in a row, and one whose ends are the same unknown.
+        let bar = [2.0, -1.0, f64::NAN, 3.0];
+        let mut t = Triplets::new(3).unwrap();
+        for ends in [[0, 1], [2, 1], [2, 2]] {
+            t.push_element(&ends, &bar).unwrap();
+        }
+        let outside = t.push_element(&[0, 3], &bar).unwrap_err();
+        assert!(matches!(outside, TripletError::OutOfRange { row: 3, .. }));
+        assert!(t.push_element(&[0, 1], &bar[1..]).is_err());
+        let a = t.into_symmetric(Duplicates::Sum).unwrap();
+        let entry = |i, j| a.pattern().position(i, j).map(|k| a.values()[k]);
+        assert_eq!(entry(0, 0), Some(2.0));
+        assert_eq!(entry(1, 1), Some(6.0));
+        assert_eq!(entry(2, 2), Some(2.0 + 2.0 + 3.0 - 2.0));
+        assert_eq!((entry(0, 1), entry(1, 0)), (Some(-1.0), Some(-1.0)));
+        assert_eq!((entry(2, 0), entry(0, 3), entry(3, 3)), (None, None, None));
     }
 
     #[test]

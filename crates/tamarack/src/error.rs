@@ -78,13 +78,13 @@ impl From<SolveError> for Error {
 pub enum ErrorKind {
     /// The call itself is wrong: an unknown name, a vector of the wrong length, a stale factor.
     Usage,
-    /// The matrix, or a file, is wrong.
+    /// The matrix, a file or the name of a model is wrong, or the order is above what is supported.
     Input,
     /// The matrix has another pattern than the one that was analyzed: analyze it.
     OtherPattern,
     /// The matrix is not positive definite.
     NotPositiveDefinite,
-    /// Memory does not suffice, or a size is beyond what is supported.
+    /// Memory does not suffice, a file cannot be written, or the size of a factor is beyond what is supported.
     Resources,
     /// There is no such GPU, or it failed.
     Device,

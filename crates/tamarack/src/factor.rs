@@ -62,6 +62,12 @@ impl From<MixedReport> for SolveReport {
 }
 
 impl SolveReport {
+    /// Whether all answers have the [accuracy](tamarack_solve::RefineOptions::accept) that was asked for; by default, whether the
+    /// componentwise backward error is at most 1e-13.
+    pub fn converged(&self) -> bool {
+        self.refine.converged
+    }
+
     /// Worst `‖b − A x‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)`.
     pub fn normwise_backward_error(&self) -> f64 {
         self.refine.normwise_backward_error()
@@ -176,7 +182,10 @@ impl Factor {
     }
 
     /// Solves `A x = b` in place and refines: `x` holds b, then the answers; `n × nrhs`,
-    /// column-major, user order. `a` is the matrix that was factorized.
+    /// column-major, user order. `a` is the matrix that was factorized; errors are those of `a`, so another matrix of the same order has
+    /// answers that are refined as far as the factor helps, and mostly do not [converge](SolveReport::converged).
+    ///
+    /// However inaccurate the answers are, this is no error: the report says it.
     ///
     /// # Errors
     /// As [`solve`](Self::solve); in mixed precision also those of a factorization. Of kind [`Resources`](crate::ErrorKind::Resources)

@@ -28,7 +28,8 @@
 //!
 //! Matrices come from arrays ([`SymmetricCsc::lower`]), from entries in any order ([`Triplets`]),
 //! from files ([`io`]) or from the generator of model problems ([`models`]). Everything that can go
-//! wrong is an [`Error`]; nothing a caller passes makes the library panic, unless a method says so.
+//! wrong is an [`Error`]; nothing a caller passes makes the library panic, unless a method says so, or is asked for a row, column or
+//! unknown that there is not, as slices are.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod analysis;

@@ -33,7 +33,7 @@ pub struct Options {
     /// Threads at most, of which 4096 are the most; `None` for as many as the operating system offers. The results have the same bits
     /// for any number.
     ///
-    /// Plans are made for so many, or as many as the work is worth, be it on another machine. An analysis takes no more than the
+    /// `Some(0)` counts as one. Plans are made for so many, or as many as the work is worth, be it on another machine. An analysis takes no more than the
     /// system offers, and is made in the caller's rayon pool where it is called from one. Factors have no more than four for each of
     /// those (sixteen at least); where the system refuses threads, those there are do the work. With 1 nothing but the caller's thread is used. Factors with equally many threads share
     /// them in a process, as long as there are any: of those that are used at the same time one has them and the others work alone;
@@ -126,12 +126,12 @@ const BEST_SECS: f64 = 10.0;
 /// How the unknowns are ordered.
 #[derive(Clone, Debug, Default)]
 pub enum Ordering {
-    /// Chosen by predicted time: approximate minimum degree, or nested dissection where the
-    /// factorization would take long enough to pay for it.
+    /// Chosen by predicted time, for one machine whichever it is: minimum fill or approximate minimum degree, or nested dissection where
+    /// the factorization would take long enough to pay for it.
     #[default]
     Auto,
     /// The fewest predicted seconds of what is found in about so much time: approximate minimum
-    /// degree, unless it takes far too long, then nested dissections from one seed after the other, at least one. How many there
+    /// degree and minimum fill, unless they take far too long, then nested dissections from one seed after the other, at least one. How many there
     /// are depends on the clock; keep the permutation, or the analysis, where that matters.
     Best(Duration),
     /// A method by name and options.

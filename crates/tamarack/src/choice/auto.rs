@@ -1,4 +1,4 @@
-//! Minimum degree or nested dissection: which is tried, at the same time where there are threads for both, and which is taken.
+//! Minimum fill, minimum degree or nested dissection: which is tried, at the same time where there are threads for both, and which is taken.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -32,7 +32,7 @@ impl Degree {
 }
 
 impl Search<'_> {
-    /// Minimum degree, or nested dissection where it pays.
+    /// Minimum degree or fill, or nested dissection where it pays.
     pub(super) fn auto(&mut self) -> Result<Chosen, Error> {
         let shape = Shape::of(self.pattern);
         if shape.is_worth_a_look() {
