@@ -66,7 +66,12 @@ impl Command {
             Self::Solve(args) => args.machine.threads,
             Self::Plan(args) => args.machine.threads,
             Self::Bench(args) => args.machine.threads,
-            _ => None,
+            Self::Info(args) => args.threads.threads,
+            Self::Analyze(args) => args.threads.threads,
+            Self::Convert(args) => args.threads.threads,
+            Self::Spy(args) => args.threads.threads,
+            Self::Tree(args) => args.threads.threads,
+            Self::Generate(_) | Self::Gpu(_) => None,
         };
         asked.unwrap_or_else(tamarack::available_threads)
     }
@@ -106,9 +111,10 @@ pub struct WarmArgs {
 /// How to order, for every command that analyzes.
 #[derive(Debug, Args)]
 pub struct OrderingArgs {
-    /// auto, best or best:SECONDS (tries several), md, mmd, amd, amf, rcm, nd, natural, a file with a permutation,
-    /// coordinates:FILE (a row of coordinates for each unknown), or tree:FILE (the node of each unknown in a binary tree
-    /// of separators: 1 is the root, below t are 2t and 2t + 1)
+    /// auto, best or best:SECONDS (tries several), md, mmd, amd, amf, rcm, nd, natural, a file with a permutation (its k-th
+    /// number is the unknown eliminated k-th; all from 0 or all from 1), coordinates:FILE (a row of coordinates for each
+    /// unknown), or tree:FILE (the node of each unknown in a binary tree of separators: 1 is the root, below t are 2t and
+    /// 2t + 1). Files: Matrix Market arrays, .npy, or plain numbers
     #[arg(long, value_name = "NAME|FILE", default_value = "auto")]
     pub ordering: String,
 }
@@ -121,13 +127,21 @@ pub struct CacheArgs {
     pub analysis_cache: Option<PathBuf>,
 }
 
+/// Who reads and analyzes, for the commands that do nothing else.
+#[derive(Debug, Args)]
+pub struct ThreadsArgs {
+    /// Threads, 1 to 4096 [default: all cores]
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub threads: Option<usize>,
+}
+
 /// What the machine gives.
 #[derive(Debug, Args)]
 pub struct MachineArgs {
-    /// Threads [default: all cores]
+    /// Threads, 1 to 4096 [default: all cores]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// Memory that may be used, for example 12GiB [default: what is available]
+    /// Memory that may be used, for example 12GiB (or 12G), 12.9GB [default: what is available]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub memory: Option<u64>,
     /// Precision of the factor; `mixed` keeps it in f32 and refines to the accuracy of f64
@@ -149,10 +163,11 @@ pub enum PrecisionArg {
 pub struct SolveArgs {
     /// The matrix: a file or model:NAME
     pub a: PathBuf,
-    /// Right-hand sides [default: those of the all-ones solution, whose error is then printed]
+    /// Right-hand sides, a column each: Matrix Market (array or coordinate), .npy, or plain numbers, a row of the matrix a line
+    /// [default: those of the all-ones solution, whose error is then printed]
     #[arg(short, value_name = "FILE")]
     pub b: Option<PathBuf>,
-    /// Where to write the solution (Matrix Market array)
+    /// Where to write the solution (Matrix Market array), also where it is not accurate enough (exit code 5)
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -163,7 +178,7 @@ pub struct SolveArgs {
     pub machine: MachineArgs,
     /// Refinement steps at most, `off`, or `quad`: residuals in twice the working precision. `--precision mixed` takes up to
     /// twice as many steps, and then conjugate gradients or a factor in f64 where these do not suffice
-    #[arg(long, value_name = "N|off|quad", default_value = "auto")]
+    #[arg(long, value_name = "auto|N|off|quad", default_value = "auto")]
     pub refine: RefineArg,
     /// Where A is not positive definite, factorize A + sigma I and report sigma
     #[arg(long)]
@@ -184,6 +199,8 @@ pub struct SolveArgs {
 pub struct InfoArgs {
     /// The matrix: a file or model:NAME
     pub a: PathBuf,
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
 }
 
 #[derive(Debug, Args)]
@@ -199,6 +216,8 @@ pub struct AnalyzeArgs {
     /// Write the permutation to a file
     #[arg(long, value_name = "FILE")]
     pub write_permutation: Option<PathBuf>,
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
 }
 
 #[derive(Debug, Args)]
@@ -237,6 +256,8 @@ pub struct ConvertArgs {
     pub input: PathBuf,
     /// File to write: .mtx or .rb, or either with .gz
     pub output: PathBuf,
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
 }
 
 // Neither permuted nor factorized, A is drawn in the order in which it was given, and nothing is ordered.
@@ -259,6 +280,8 @@ pub struct SpyArgs {
     /// Width and height of the picture in cells [default: 1000 for PNG, 200 for SVG]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8192))]
     pub pixels: Option<u32>,
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
 }
 
 #[derive(Debug, Args)]
@@ -274,6 +297,8 @@ pub struct TreeArgs {
     #[arg(long, value_name = "N", default_value_t = 300,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub fronts: u32,
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
 }
 
 #[derive(Debug, Args)]

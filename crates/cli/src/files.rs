@@ -20,6 +20,10 @@ const NOT_MATRIX_MARKET: [&str; 11] = [
 
 /// Fails where no file can be written at `path`.
 pub fn check(path: &Path) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        let message = "`-` is no file; what is not JSON or text for people goes to files";
+        return Err(Failure::usage(message.into()));
+    }
     files::check(path).map_err(|e| cannot_write(path, &e))
 }
 

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use tamarack::io::{DenseColumns, ReadOptions, read_matrix, read_permutation, read_vectors};
+use tamarack::io::{
+    DenseColumns, IoError, ReadOptions, read_matrix, read_permutation, read_vectors,
+};
 use tamarack::models::Model;
 use tamarack::{Coordinates, Error, Method, Ordering, OrderingError, PartitionTree, SymmetricCsc};
 
@@ -44,6 +46,37 @@ fn ordering_file(name: &str) -> Option<&Path> {
     given.or_else(|| is_file().then_some(name)).map(Path::new)
 }
 
+/// Fails where there is no such ordering, or no file that it is to be read from: before anything that takes long.
+pub fn check_ordering(name: &str) -> Result<(), Failure> {
+    match ordering_file(name) {
+        Some(path) => check_file(path),
+        None => name.parse::<Ordering>().map(drop).map_err(unknown),
+    }
+}
+
+/// Fails where there is no such file. It is not opened: what comes through a pipe can be read only once.
+pub fn check_file(path: &Path) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        let message = "`-` is no file; standard input is /dev/stdin";
+        return Err(Failure::usage(message.into()));
+    }
+    if path.as_os_str().is_empty() {
+        return Err(Failure::usage("a file's name is empty".into()));
+    }
+    let found = std::fs::metadata(path).map_err(|source| IoError::Open {
+        file: path.display().to_string(),
+        source,
+    });
+    found.map(drop).map_err(|error| Error::from(error).into())
+}
+
+/// What a name is that is neither an ordering's nor a file's.
+fn unknown(error: Error) -> Failure {
+    Failure::usage(format!(
+        "{error}, {COORDINATES}FILE, {TREE}FILE, or a file with a permutation; and there is no file of that name"
+    ))
+}
+
 /// Reads a matrix by so many threads, or as many as there are, or makes a model problem.
 pub fn matrix(source: &Path, threads: Option<usize>, talk: Talk) -> Result<Loaded, Failure> {
     let model = source.to_str().and_then(|s| s.strip_prefix(MODEL));
@@ -53,6 +86,7 @@ pub fn matrix(source: &Path, threads: Option<usize>, talk: Talk) -> Result<Loade
         let matrix = model.generate().map_err(Error::from)?;
         (matrix, activity.done())
     } else {
+        check_file(source).map_err(|failure| with_hint(failure, source))?;
         let bytes = std::fs::metadata(source).map_or(0, |m| m.len());
         let rate = |per_sec: f64| format!("{:.0} MB/s", per_sec / 1e6);
         let activity = talk.bar("reading", bytes, rate);
@@ -70,6 +104,15 @@ pub fn matrix(source: &Path, threads: Option<usize>, talk: Talk) -> Result<Loade
         matrix,
         secs,
     })
+}
+
+/// A file that there is not may be a model problem without its mark.
+fn with_hint(mut failure: Failure, source: &Path) -> Failure {
+    let name = source.to_str().unwrap_or_default();
+    if name.parse::<Model>().is_ok() {
+        failure.message += &format!("; the model problem is `{MODEL}{name}`");
+    }
+    failure
 }
 
 /// Reads right-hand sides for a matrix of order `n`.
@@ -108,9 +151,7 @@ pub fn ordering(name: &str, n: usize) -> Result<Ordering, Failure> {
             let permutation = read_permutation(name, n).map_err(Error::from)?;
             Ok(permutation.into())
         }
-        Err(error) => Err(Failure::usage(format!(
-            "{error}, {COORDINATES}FILE, {TREE}FILE, or a file with a permutation; and there is no file of that name"
-        ))),
+        Err(error) => Err(unknown(error)),
     }
 }
 

@@ -110,7 +110,6 @@ fn objects_have_what_the_text_has() {
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let (svg, mtx) = (at("a.svg"), at("a.mtx"));
     let model = "model:p2d5_20";
-    // Of the pictures and new files the matrix is the object itself, as it was before there was more in it.
     let cases: [(&[&str], &[&str]); 7] = [
         (&["analyze", model], &["/matrix/n", "/analysis/nnz_l_kept"]),
         (
@@ -129,8 +128,8 @@ fn objects_have_what_the_text_has() {
         (
             &["tree", model, "-o", &svg],
             &[
-                "/source",
-                "/n",
+                "/matrix/source",
+                "/matrix/n",
                 "/analysis/ordering",
                 "/analysis/nnz_l",
                 "/analysis/seconds/order",
@@ -138,13 +137,16 @@ fn objects_have_what_the_text_has() {
         ),
         (
             &["spy", model, "--pixels", "7", "-o", &svg],
-            &["/source", "/cells"],
+            &["/matrix/source", "/cells"],
         ),
         (
             &["generate", model, "-o", &mtx],
-            &["/source", "/nnz", "/seconds"],
+            &["/matrix/source", "/matrix/nnz", "/matrix/seconds"],
         ),
-        (&["convert", model, &mtx], &["/source", "/nnz", "/seconds"]),
+        (
+            &["convert", model, &mtx],
+            &["/matrix/source", "/matrix/nnz", "/matrix/seconds"],
+        ),
     ];
     for (args, pointers) in cases {
         let output = tamarack(&[args, &["--json"]].concat(), dir.path());
@@ -240,5 +242,67 @@ fn what_does_not_do_is_an_error_in_the_object_too() {
         let message = object.pointer("/error/message").unwrap().as_str().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(said.contains(message), "{said}");
+    }
+}
+
+/// Names of all keys in an object, and in those within it.
+fn keys(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(object) => {
+            for (key, value) in object {
+                found.insert(key.clone());
+                keys(value, found);
+            }
+        }
+        serde_json::Value::Array(list) => list.iter().for_each(|value| keys(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_is_explained() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (matrix, picture) = (file("a.mtx"), file("a.svg"));
+    let model = "model:p2d5_20";
+    let bad = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../data/not_spd/negative_diagonal.mtx"
+    );
+    let mut found = std::collections::BTreeSet::new();
+    for args in [
+        &[
+            "solve",
+            model,
+            "--condition",
+            "--profile",
+            "--precision",
+            "mixed",
+        ][..],
+        &["solve", bad, "--shift"],
+        &["solve", bad],
+        &["plan", model, "--precision", "mixed", "--device", "auto"],
+        &["info", model],
+        &["analyze", model],
+        &["analyze", model, "--compare=amd,nd"],
+        &["bench", model, "--repeat", "1"],
+        &["generate", "p2d5_20", "-o", &matrix],
+        &["generate", "--list"],
+        &["convert", &matrix, &file("b.mtx")],
+        &["spy", model, "-o", &picture],
+        &["tree", model, "-o", &picture],
+    ] {
+        let output = tamarack(&[args, &["--json"]].concat(), dir.path());
+        let object = serde_json::from_slice(&output.stdout).unwrap();
+        keys(&object, &mut found);
+    }
+    assert!(found.len() > 90, "{}", found.len());
+    for key in found {
+        assert!(
+            page.contains(&format!("`{key}`")),
+            "docs/json.md does not explain `{key}`"
+        );
     }
 }

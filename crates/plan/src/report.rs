@@ -62,11 +62,12 @@ impl fmt::Display for FactorPlan {
         row(f, "peak", Bytes(memory.peak_bytes()).to_string())?;
         let (secs, threads) = (self.predicted_secs(), self.threads());
         let plural = if threads == 1 { "" } else { "s" };
-        write!(
-            f,
-            "{:<22}{secs:.3} s on {threads} thread{plural}",
-            "predicted"
-        )
+        let secs = match secs {
+            short if short < 1e-3 => format!("{:.0} us", short * 1e6),
+            short if short < 1.0 => format!("{:.2} ms", short * 1e3),
+            _ => format!("{secs:.3} s"),
+        };
+        write!(f, "{:<22}{secs} on {threads} thread{plural}", "predicted")
     }
 }
 

@@ -144,7 +144,11 @@ impl<T: Scalar> Triplets<T> {
             return Err(TripletError::Element { order, entries });
         }
         if let Some(&row) = unknowns.iter().find(|&&unknown| unknown as usize >= n) {
-            return Err(TripletError::OutOfRange { row, column: row, n });
+            return Err(TripletError::OutOfRange {
+                row,
+                column: row,
+                n,
+            });
         }
         for (j, &column) in unknowns.iter().enumerate() {
             for (i, &row) in unknowns.iter().enumerate().skip(j) {

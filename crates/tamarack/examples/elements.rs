@@ -35,12 +35,20 @@ fn element_matrix(nodes: &[u32; 4], conductivity: f64) -> [f64; 16] {
     std::array::from_fn(|k| {
         let (i, j) = (k % 4, k / 4);
         let held = is_held(nodes[i]) || is_held(nodes[j]);
-        if held && i != j { 0.0 } else { SQUARE[k] * conductivity }
+        if held && i != j {
+            0.0
+        } else {
+            SQUARE[k] * conductivity
+        }
     })
 }
 
 /// Assembles into values whose places are known: element after element, its lower triangle by columns.
-fn reassemble(a: &mut SymmetricCsc<f64>, places: &[usize], conductivity: impl Fn(&[u32; 4]) -> f64) {
+fn reassemble(
+    a: &mut SymmetricCsc<f64>,
+    places: &[usize],
+    conductivity: impl Fn(&[u32; 4]) -> f64,
+) {
     a.values_mut().fill(0.0);
     let mut places = places.iter();
     for nodes in (0..M * M).map(nodes) {
@@ -81,8 +89,14 @@ fn main() -> Result<(), Error> {
         factor.refactorize(&a)?;
         u.copy_from_slice(&load);
         let report = factor.solve_refined(&a, &mut u)?;
-        let change = u.iter().zip(&before).fold(0.0f64, |m, (u, v)| m.max((u - v).abs()));
-        println!("step {step}: change {change:.1e}, accurate: {}", report.converged());
+        let change = u
+            .iter()
+            .zip(&before)
+            .fold(0.0f64, |m, (u, v)| m.max((u - v).abs()));
+        println!(
+            "step {step}: change {change:.1e}, accurate: {}",
+            report.converged()
+        );
         if change < 1e-14 {
             break;
         }

@@ -28,10 +28,12 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         files::check_distinct(&inputs, &[("the permutation", path)])?;
         files::check_array(path)?;
     }
-    let loaded = input::matrix(&args.a, None, talk)?;
+    input::check_ordering(&args.ordering.ordering)?;
+    let loaded = input::matrix(&args.a, args.threads.threads, talk)?;
     let matrix = MatrixReport::new(&loaded);
     let analyze = |name: &str| {
         let mut options = Options::default();
+        options.threads = args.threads.threads;
         options.ordering = input::ordering(name, matrix.n)?;
         let _activity = talk.spinner(format!("analyzing ({})", options.ordering.name()));
         let analysis = Analysis::unbudgeted(loaded.matrix.pattern(), &options);

@@ -77,6 +77,7 @@ impl Times {
 }
 
 pub fn run(args: &BenchArgs, json: bool, talk: Talk) -> Result<(), Failure> {
+    input::check_ordering(&args.ordering.ordering)?;
     let loaded = input::matrix(&args.a, args.machine.threads, talk)?;
     let a = &loaded.matrix;
     let ordering = input::ordering(&args.ordering.ordering, a.n())?;

@@ -12,7 +12,7 @@ pub fn run(args: &ConvertArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let inputs = input::files(&args.input, None);
     files::check_distinct(&inputs, &[("the new matrix", &args.output)])?;
     files::check_matrix(&args.output)?;
-    let loaded = input::matrix(&args.input, None, talk)?;
+    let loaded = input::matrix(&args.input, args.threads.threads, talk)?;
     let activity = talk.spinner(format!("writing {}", args.output.display()));
     io::write_matrix(&args.output, &loaded.matrix).map_err(Error::from)?;
     activity.done();

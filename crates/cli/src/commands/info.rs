@@ -27,7 +27,7 @@ struct Info {
 }
 
 pub fn run(args: &InfoArgs, json: bool, talk: Talk) -> Result<(), Failure> {
-    let loaded = input::matrix(&args.a, None, talk)?;
+    let loaded = input::matrix(&args.a, args.threads.threads, talk)?;
     let a = &loaded.matrix;
     let n = a.n();
     let (mut counts, mut sums) = (vec![0usize; n], vec![0.0f64; n]);

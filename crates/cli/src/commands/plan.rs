@@ -27,6 +27,7 @@ struct Report {
 }
 
 pub fn run(args: &PlanArgs, json: bool, talk: Talk) -> Result<(), Failure> {
+    input::check_ordering(&args.ordering.ordering)?;
     let loaded = input::matrix(&args.a, args.machine.threads, talk)?;
     let matrix = MatrixReport::new(&loaded);
     let ordering = input::ordering(&args.ordering.ordering, matrix.n)?;

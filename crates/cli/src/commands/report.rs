@@ -45,7 +45,6 @@ impl MatrixReport {
 /// A matrix that was written to a file.
 #[derive(Debug, Serialize)]
 pub struct WrittenReport {
-    #[serde(flatten)]
     matrix: MatrixReport,
     /// The file.
     output: String,

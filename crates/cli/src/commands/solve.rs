@@ -20,6 +20,8 @@ use crate::{cache, files, input, interrupt, machine, out, trace};
 use report::{Accuracy, FactorizeReport, Report, SolveTimes, outcome};
 
 pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
+    input::check_ordering(&args.ordering.ordering)?;
+    args.b.as_deref().map_or(Ok(()), input::check_file)?;
     check_outputs(args)?;
     let loaded = input::matrix(&args.a, args.machine.threads, talk)?;
     let (a, n) = (&loaded.matrix, loaded.matrix.n());

@@ -20,7 +20,6 @@ const SHADES: u8 = 12;
 
 #[derive(Debug, Serialize)]
 struct Report {
-    #[serde(flatten)]
     matrix: MatrixReport,
     /// The file.
     picture: String,
@@ -40,12 +39,14 @@ pub fn run(args: &SpyArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let inputs = input::files(&args.a, Some(&args.ordering.ordering));
     files::check_distinct(&inputs, &[("the picture", &args.output)])?;
     files::check(&args.output)?;
-    let loaded = input::matrix(&args.a, None, talk)?;
+    input::check_ordering(&args.ordering.ordering)?;
+    let loaded = input::matrix(&args.a, args.threads.threads, talk)?;
     let pattern = loaded.matrix.pattern();
     let most = args.pixels.unwrap_or(if svg { 200 } else { 1000 }) as usize;
     let mut grid = Grid::new(pattern.n(), most);
     if args.permuted || args.factor {
         let mut options = Options::default();
+        options.threads = args.threads.threads;
         let name = &args.ordering.ordering;
         options.ordering = input::ordering(name, pattern.n())?;
         let activity = talk.spinner("analyzing");

@@ -23,7 +23,6 @@ const LARGEST: f64 = 28.0;
 
 #[derive(Debug, Serialize)]
 struct Report {
-    #[serde(flatten)]
     matrix: MatrixReport,
     analysis: AnalysisReport,
     /// The file.
@@ -44,9 +43,11 @@ pub fn run(args: &TreeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let inputs = input::files(&args.a, Some(&args.ordering.ordering));
     files::check_distinct(&inputs, &[("the picture", &args.output)])?;
     files::check(&args.output)?;
-    let loaded = input::matrix(&args.a, None, talk)?;
+    input::check_ordering(&args.ordering.ordering)?;
+    let loaded = input::matrix(&args.a, args.threads.threads, talk)?;
     let matrix = MatrixReport::new(&loaded);
     let mut options = Options::default();
+    options.threads = args.threads.threads;
     let name = &args.ordering.ordering;
     options.ordering = input::ordering(name, matrix.n)?;
     let activity = talk.spinner("analyzing");

@@ -181,7 +181,9 @@ impl<'a> Lines<'a> {
     fn read_error(&self, source: io::Error) -> IoError {
         use ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
         if self.source.gzip && matches!(source.kind(), InvalidData | InvalidInput | UnexpectedEof) {
-            return self.error(format!("the gzip data is truncated or corrupt ({source})"));
+            return self.error(format!(
+                "the gzip data is truncated or corrupt, or followed by something else ({source})"
+            ));
         }
         IoError::Read {
             file: self.source.name.clone(),

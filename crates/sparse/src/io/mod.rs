@@ -13,7 +13,7 @@
 //! file does.
 //!
 //! Readers stream: memory follows what a file holds, never what it promises. Every error names the
-//! file and the line, or the member of an archive. Numbers are rounded correctly. NaN and infinity
+//! file, and the line or the member of an archive where it is about one that is still known. Numbers are rounded correctly. NaN and infinity
 //! are refused. Writers write to a temporary file in the same folder and rename it at the end, so
 //! that a full disk or a killed process leaves what was there before.
 
