@@ -16,7 +16,7 @@ mod gate;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -140,9 +140,12 @@ impl Team {
         let is_shared = self.size > 1 && members > 1;
         let helpers = is_shared.then(|| self.helpers.try_lock().ok());
         // After a fork the threads are the parent's, and so may be a lock that one of them held.
-        let here = |helpers: &_| !Option::as_ref(helpers).is_some_and(Helpers::are_elsewhere);
-        let helpers = helpers.flatten().filter(|helpers| here(&**helpers));
-        let Some(mut helpers) = helpers else {
+        let are_here = |helpers: &MutexGuard<'_, Option<Helpers>>| {
+            helpers
+                .as_ref()
+                .is_none_or(|helpers| !helpers.are_elsewhere())
+        };
+        let Some(mut helpers) = helpers.flatten().filter(are_here) else {
             return work(Aid::new(0, &[], &AtomicBool::new(false)));
         };
         let (doors, broken) = (&self.shared.doors[..], AtomicBool::new(false));
@@ -368,6 +371,7 @@ mod tests {
             helpers.process ^= 1;
         }
         assert!(team.is_of_another_process());
+        team.for_each(9, |_, member| assert_eq!(member, 0));
         let left = team.shared.clone();
         drop(team);
         assert!(!left.gate.has_ended(), "whoever is told to end is joined");
