@@ -155,7 +155,9 @@ impl Compiler {
         {
             return Ok(binary);
         }
-        self.compile(program, arch)
+        // A compiler may be older than the card.
+        let compiled = self.compile(program, arch);
+        compiled.or_else(|error| self.without_nvrtc(program, arch, &key, &source, error))
     }
 
     /// Compiles the program for `arch`, and replaces what the cache has.

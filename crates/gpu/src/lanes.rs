@@ -113,7 +113,9 @@ impl Gpu {
         let next = AtomicUsize::new(0);
         let work = || self.with_lane(|lane| lane.carry(&to, &next, &fill));
         thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            // Where the system refuses a thread the others do what there is.
+            let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            let others: Vec<_> = (1..threads).filter_map(start).collect();
             let own = work();
             others
                 .into_iter()

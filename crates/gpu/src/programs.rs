@@ -96,7 +96,8 @@ fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         for _ in 1..threads.min(items.len()) {
-            scope.spawn(worker);
+            // Where the system refuses a thread the others do what there is.
+            let _ = thread::Builder::new().spawn_scoped(scope, worker);
         }
         worker();
     });

@@ -120,7 +120,15 @@ impl Analysis {
             options.ordering = self.symbolic().permutation().clone().into();
             options.symbolic.sorted_columns = false;
         }
-        let mut better = Self::unbudgeted(&self.pattern, &options)?;
+        let mut better = match Self::unbudgeted(&self.pattern, &options) {
+            Ok(better) => better,
+            Err(error) => {
+                // Supernodes for the device take more memory, and others may have taken some meanwhile.
+                let reason = Some(error.to_string());
+                self.place = Place::Cpu { reason };
+                return Ok(self);
+            }
+        };
         better.call_witness(&self.options, false);
         Ok(Self {
             ordering: self.ordering,

@@ -7,7 +7,7 @@
 use std::ffi::c_void;
 
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
-use tamarack_gpu::{DeviceView, Gpu};
+use tamarack_gpu::{DeviceView, Gpu, Stream};
 use tamarack_numeric::{Call, FactorOptions};
 use tamarack_solve::{Form, MixedFactor, OnDevice, Outcome, SolveError};
 
@@ -56,9 +56,12 @@ impl Factor {
     /// # Safety
     /// The stream exists.
     pub unsafe fn wait_for(&mut self, stream: *mut c_void) -> Result<(), Error> {
-        let own = self.here()?.stream();
         // SAFETY: the caller's promise.
-        unsafe { own.wait_for_raw(stream)? };
+        let wait = |own: &Stream| unsafe { own.wait_for_raw(stream) };
+        match &mut self.kind {
+            Kind::Mixed(factor) => factor.for_each_stream(wait)?,
+            Kind::Plain(_) => wait(self.here()?.stream())?,
+        }
         Ok(())
     }
 

@@ -192,13 +192,20 @@ fn host_and_device_may_take_turns() {
 
 #[test]
 fn pointers_of_others_are_waited_for() {
-    let Some((options, gpu)) = options() else {
-        return;
-    };
+    for precision in ALL {
+        let Some((mut options, gpu)) = options() else {
+            return;
+        };
+        options.precision = precision;
+        others_are_waited_for(&options, gpu);
+    }
+}
+
+fn others_are_waited_for(options: &Options, gpu: &Gpu) {
     let current = || tamarack_gpu::testing::current_context().unwrap();
     let before = current();
     let a = model("p3d7_17");
-    let analysis = Analysis::new(a.pattern(), &options).unwrap();
+    let analysis = Analysis::new(a.pattern(), options).unwrap();
     let mut factor = analysis.factorize(&a).unwrap();
     let (n, b) = (a.n(), right_sides(a.n(), 1));
     let mut want = b.clone();
@@ -237,6 +244,51 @@ fn pointers_of_others_are_waited_for() {
     }
     assert!(theirs.to_host(&x).unwrap() == want);
     assert_eq!(current(), before);
+}
+
+#[test]
+fn values_may_change_as_soon_as_they_were_taken() {
+    let Some((mut options, gpu)) = options() else {
+        return;
+    };
+    let stream = gpu.stream().unwrap();
+    let a = model("p3d7_40");
+    let b = right_sides(a.n(), 1);
+    let good = stream.to_device(gpu, a.values()).unwrap();
+    let mut values = gpu.alloc::<f64>(a.values().len()).unwrap();
+    for precision in ALL {
+        options.precision = precision;
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let mut factor = analysis.factorize(&a).unwrap();
+        for _ in 0..10 {
+            stream.copy(&good, &mut values).unwrap();
+            stream.synchronize().unwrap();
+            factor.refactorize_device(values.view()).unwrap();
+            stream.fill_bytes(&mut values, 0xFF).unwrap();
+            let right = stream.to_device(gpu, &b).unwrap();
+            let mut x = gpu.alloc::<f64>(a.n()).unwrap();
+            let (right, of) = (right.view(), a.n() as u32);
+            let right = DeviceMatrix::new(right, of, 1, a.n()).unwrap();
+            let answer = DeviceMatrixMut::new(x.view_mut(), of, 1, a.n()).unwrap();
+            let report = factor.solve_refined_device(right, answer).unwrap();
+            let error = report.normwise_backward_error();
+            assert!(error < 1e-14, "{precision:?}: {error:e}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_solved_on_a_device_too() {
+    let Some((mut options, _)) = options() else {
+        return;
+    };
+    let a = SymmetricCsc::lower::<u64, u32>(0, &[0], &[], &[]).unwrap();
+    for precision in ALL {
+        options.precision = precision;
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let mut factor = analysis.factorize(&a).unwrap();
+        assert!(factor.solve_refined(&a, &mut []).unwrap().converged());
+    }
 }
 
 #[test]

@@ -215,7 +215,8 @@ impl<T: Real> Fronts<T> {
     /// The tile that [`new`](Self::new) uses for `tile`: the nearest that there is for `T` on this device.
     fn usable(gpu: &Gpu, tile: Tile) -> Tile {
         let bytes = shared_bytes::<T>(tile);
-        Tile::for_numbers::<T>(tile, gpu, &PROGRAM, "dense_front_warpgroups", bytes)
+        let tile = Tile::for_numbers::<T>(tile, gpu, &PROGRAM, "dense_front_warpgroups", bytes);
+        Tile::on(tile, gpu, shared_bytes::<T>(tile)) // large ones are for cards with much of it
     }
 
     /// Checks and uploads the list; `tile` as [`tile_for`](Self::tile_for) says. Instead of warpgroups, where there are none,

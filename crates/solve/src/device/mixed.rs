@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use tamarack_gpu::DeviceView;
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
+use tamarack_gpu::{DeviceView, GpuError, Stream};
 use tamarack_numeric::{FactorError, FactorOptions};
 use tamarack_sparse::Pattern;
 
@@ -128,6 +128,23 @@ impl MixedFactor {
             refine: here(factor)?.solve_refined(b, x, options)?,
             outcome: Outcome::Double,
         })
+    }
+
+    /// Calls `work` with the streams of all factors that there are: which one is used next depends on what is asked.
+    ///
+    /// # Errors
+    /// [`SolveError::Stale`], [`SolveError::OnHost`], and those of `work`.
+    pub fn for_each_stream(
+        &mut self,
+        mut work: impl FnMut(&Stream) -> Result<(), GpuError>,
+    ) -> Result<(), SolveError> {
+        if self.double.is_none() && self.single.is_none() {
+            return Err(SolveError::Stale);
+        }
+        for factor in self.double.iter_mut().chain(&mut self.single) {
+            work(here(factor)?.stream())?;
+        }
+        Ok(())
     }
 
     /// The factor that is in use, for data on the device; `None` where it is on the host.

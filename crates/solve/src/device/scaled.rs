@@ -92,6 +92,8 @@ impl Rounding {
             let (stream, spare) = factor.stream_and_spare()?;
             let to = of_mut(&mut parts.own, spare, entries)?;
             from.bring(&gpu, stream, to)?;
+            // Whoever the values are may write others as soon as this returns.
+            factor.stream().synchronize()?;
         }
         parts.current = true;
         Ok(None)

@@ -107,6 +107,9 @@ impl<T: DeviceValue> DeviceSolver<T> {
     pub fn apply_device(&mut self, mut x: MatrixViewMut<'_, f64>) -> Result<(), SolveError> {
         let n = self.n();
         check_len("x", x.view().rows() as usize, n, 1)?;
+        if !self.factor.is_current() {
+            return Err(SolveError::Stale); // before anything is read of x
+        }
         if n == 0 {
             return Ok(());
         }
@@ -182,7 +185,8 @@ impl<T: DeviceValue> DeviceSolver<T> {
         T: Wide,
     {
         let (n, nrhs) = (self.n(), b.len() / self.n().max(1));
-        let chunks = b.chunks(n * MOST_RHS).zip(x.chunks_mut(n * MOST_RHS));
+        let chunk = (n * MOST_RHS).max(1);
+        let chunks = b.chunks(chunk).zip(x.chunks_mut(chunk));
         self.refine_batches(nrhs, chunks, |refiner, solver, (b, x)| {
             refiner.run(solver, b, x, options)
         })
