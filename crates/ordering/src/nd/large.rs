@@ -159,15 +159,14 @@ impl Dissection<'_> {
         }
         if !may_be_thin(graph) {
             let (_, root) = self.root(graph, levels, tries, is_like_a_plane)?;
-            let is_worth = self.options.is_worth(&root.weight);
-            return is_worth.then_some((root, None));
+            return self.options.halves(&root.weight).then_some((root, None));
         }
         let (root, level) = rayon::join(
             || self.root(graph, levels, tries, |_, _| true),
             || best_level(graph, levels, self.options),
         );
         let level = level?;
-        match root.filter(|(_, root)| self.options.is_worth(&root.weight)) {
+        match root.filter(|(_, root)| self.options.halves(&root.weight)) {
             Some((cost, root)) if level.cost > THICK * cost => {
                 is_like_a_plane(cost, graph).then_some((root, None))
             }

@@ -73,7 +73,7 @@ pub(crate) fn best_level(graph: &Weighted, levels: &[Level], options: &NdOptions
         };
         let weight = [before, graph.total - before - own, own];
         let to = from + level.len();
-        if goal.cost(&weight) < cost && options.is_worth(&weight) {
+        if goal.cost(&weight) < cost && options.halves(&weight) {
             cost = goal.cost(&weight);
             best = Some((weight, from..to));
             passed.clear();
@@ -111,7 +111,7 @@ fn level_behind(
     passed
         .into_iter()
         .map(|([before, after, own], level)| ([before - weight[0] - weight[2], after, own], level))
-        .filter(|(weight, _)| options.is_worth(weight))
+        .filter(|(weight, _)| options.halves(weight))
         .map(|(weight, level)| (goal.cost(&weight), weight, level))
         .min_by(|a, b| a.0.total_cmp(&b.0))
 }

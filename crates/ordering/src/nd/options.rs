@@ -60,6 +60,13 @@ impl NdOptions {
     pub(crate) fn is_worth(&self, &[a, b, separator]: &[u64; 3]) -> bool {
         a > 0 && b > 0 && separator <= a.min(b)
     }
+
+    /// Whether it makes a large graph smaller as well: what is cut one after the other takes a share of it each time, never a few
+    /// vertices. Networks have nothing better than a leaf and its neighbor.
+    pub(crate) fn halves(&self, weight: &[u64; 3]) -> bool {
+        let (larger, total) = (weight[0].max(weight[1]), weight.iter().sum::<u64>());
+        self.is_worth(weight) && larger <= total / 8 * 7
+    }
 }
 
 /// Separators of the upper levels where they are found, while graphs are small: worth long searches. Half of the

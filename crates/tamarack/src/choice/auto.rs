@@ -139,7 +139,10 @@ impl Search<'_> {
             return Err(OrderingError::Stopped.into());
         }
         let mut own = Search { ..*self };
-        let options = within_reads(selection);
+        let mut options = within_reads(selection);
+        if selection == Selection::Degree {
+            options.most_reads = options.most_reads.max(Some(both.shape.degree_reads()));
+        }
         let twins = both.twins();
         let permutation = match twins {
             Some(graph) => graph.minimum_degree(&options, stop),
