@@ -234,7 +234,8 @@ pub struct PlanArgs {
 
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
-    /// Name of the model, for example el3d_20
+    /// Name of the model and its size, for example el3d_20: points, elements or unknowns along each side, or one number
+    /// for each (p3d7_30x20x10); of graphs the number of unknowns
     #[arg(required_unless_present = "list")]
     pub model: Option<String>,
     /// File to write

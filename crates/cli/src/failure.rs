@@ -98,8 +98,7 @@ impl Failure {
         self.code.into()
     }
 
-    /// The same failure, said of a file or model whose name the message does not have: of a file's contents, of which messages of the
-    /// reader name the place.
+    /// The same failure, said of a file or model: the solver does not know what its matrix is called.
     pub fn about(mut self, what: &str) -> Self {
         self.message = format!("{what}: {}", self.message);
         self

@@ -70,6 +70,12 @@ pub fn grouped(count: impl Into<u128>) -> String {
     out
 }
 
+/// How many there are of something: `1 thread`, `1 234 threads`.
+pub fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(count as u64))
+}
+
 /// Seconds with the digits that matter.
 pub fn secs(secs: f64) -> String {
     match secs {
@@ -100,6 +106,8 @@ mod tests {
     fn numbers_for_people() {
         assert_eq!(grouped(1234567u64), "1 234 567");
         assert_eq!(grouped(12u64), "12");
+        assert_eq!(counted(1, "thread"), "1 thread");
+        assert_eq!(counted(4321, "supernode"), "4 321 supernodes");
         assert_eq!(flops(3.42e9), "3.42 Gflop");
         assert_eq!(secs(0.0123), "12.30 ms");
         assert_eq!(secs(1.5), "1.500 s");

@@ -11,6 +11,17 @@
 //! Gergov 1999), with those that stand against the highest level served first and rightmost; the
 //! arena's end is the largest sum of a level and what stands right of it.
 //!
+//! Five fronts by one thread, as the walk comes to them; 5 is the parent of 3 and 4, and 3 that of 1 and 2:
+//!
+//! ```text
+//!            panels, to the level   |                update matrices, from the right end
+//!  front 5   [P1][P2][P3][P4][P5]   |                       [U4][U3]   reads U4 and U3: right of P5
+//!  front 4   [P1][P2][P3][P4]       |                       [U4][U3]   writes U4, whose room is free before
+//!  front 3   [P1][P2][P3]           |               [U2][U1]    [U3]   reads U2 and U1, in what is free; writes U3
+//!  front 2   [P1][P2]               |               [U2][U1]           writes U2
+//!  front 1   [P1]                   |                   [U1]           writes U1
+//! ```
+//!
 //! Small subtrees, and with several threads the subtrees that are tasks, are not simulated front
 //! by front: their matrices stand on a stack with two ends, which takes room as a whole. Fronts at
 //! even depth push on the left end, fronts at odd depth on the right. The children of a front are

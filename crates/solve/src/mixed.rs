@@ -220,7 +220,8 @@ impl MixedFactor {
         }
     }
 
-    /// The inverse of `a`, which was factorized, as accurate as a factor in double precision has it: each product is a refined solve.
+    /// The inverse of `a`, which was factorized, as accurate as refinement and conjugate gradients have it, if there is no factor in
+    /// double precision: none is made.
     pub fn refined<'a>(&'a mut self, a: &'a SymmetricCsc<f64>) -> impl Inverse + 'a {
         Refined { factor: self, a }
     }
@@ -258,12 +259,14 @@ struct Refined<'a> {
 
 impl Inverse for Refined<'_> {
     fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
-        let (options, control) = (RefineOptions::default(), Control::default());
-        let b = x.to_vec();
-        let solved = self
-            .factor
-            .solve_refined(self.a, &b, x, nrhs, &options, &control);
-        solved.map(|_| ())
+        let (factor, options) = (&mut *self.factor, RefineOptions::default());
+        match &mut factor.double {
+            Some(double) => double.apply(x, nrhs),
+            None => {
+                let b = x.to_vec();
+                factor.solve_single(self.a, &b, x, nrhs, &options).map(drop)
+            }
+        }
     }
 }
 

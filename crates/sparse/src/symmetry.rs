@@ -6,9 +6,9 @@ use crate::Scalar;
 /// `√|a_ii a_jj|`: element matrices and matrices written by assembly codes differ by up to 1e-13.
 const ROUNDING: f64 = 1e-12;
 
-/// How many times the lesser of two diagonal entries `√|a_ii a_jj|` counts for, at most. More is a penalty that was put on one unknown, not
-/// the size of what was summed up: beside 1e20 all that couples the other one would pass for rounding.
-const MOST_SCALE: f64 = 1e3;
+/// How many times the lesser of two diagonal entries `√|a_ii a_jj|` counts for, at most. More than that is a penalty that was put on one
+/// unknown, not the size of what was summed up: beside 1e30 all that couples the other one would pass for rounding.
+const MOST_SCALE: f64 = 1e5;
 
 /// Whether `a_ij` and `a_ji` differ by no more than rounding, given `a_ii` and `a_jj`. Two NaNs agree: they are refused elsewhere.
 pub(crate) fn agree<T: Scalar>(a_ij: T, a_ji: T, diagonal: [T; 2]) -> bool {

@@ -75,7 +75,9 @@ fn main() -> Result<(), Error> {
     let mut places = Vec::new();
     for nodes in (0..M * M).map(nodes) {
         let pairs = (0..4).flat_map(|j| (j..4).map(move |i| (i, j)));
-        places.extend(pairs.filter_map(|(i, j)| a.pattern().position(nodes[i], nodes[j])));
+        // All of them are there, as the zeros of what is held were given, too.
+        let place = |(i, j): (usize, usize)| a.pattern().position(nodes[i], nodes[j]);
+        places.extend(pairs.map(|pair| place(pair).expect("an entry of an element")));
     }
 
     let analysis = Analysis::new(a.pattern(), &Options::default())?;

@@ -24,6 +24,7 @@ use tamarack_symbolic::{SymbolicDraft, SymbolicFactor, SymbolicOptions};
 use crate::Error;
 use crate::analysis::AnalysisSecs;
 use crate::options::{Options, Ordering};
+use crate::shape::Shape;
 use crate::threads::with_threads;
 
 /// The machine that all orderings are judged for, whichever it is and however many threads there are: a choice that goes by what was
@@ -182,8 +183,9 @@ impl Search<'_> {
         let graph = MergedGraph::new(self.pattern)?;
         let go_on = AtomicBool::new(false);
         let mut best = None;
+        let shape = Shape::exactly(self.pattern.n(), &graph);
         for selection in [Selection::Degree, Selection::MeanFill] {
-            match graph.minimum_degree(&within_reads(selection), &go_on) {
+            match graph.minimum_degree(&within_reads(selection, &shape), &go_on) {
                 Err(OrderingError::Stopped) => (), // what takes so long is not tried to the end
                 found => self.keep_better(&mut best, found?, name_of(selection), &graph)?,
             }
@@ -235,9 +237,12 @@ struct Candidate {
 }
 
 /// Options of minimum degree or fill that give up what takes too long.
-fn within_reads(selection: Selection) -> AmdOptions {
+fn within_reads(selection: Selection, shape: &Shape) -> AmdOptions {
     let mut options = AmdOptions::from(selection);
-    options.most_reads = Some(MOST_READS);
+    options.most_reads = Some(match selection {
+        Selection::Degree => shape.degree_reads().max(MOST_READS),
+        _ => MOST_READS,
+    });
     options
 }
 
@@ -300,6 +305,33 @@ mod tests {
         ];
         for model in small.into_iter().chain(large) {
             assert_eq!(order(model, 1), order(model, 5), "{model}");
+        }
+    }
+
+    /// A network in which each joins two that came before, mostly of the first ones.
+    fn skewed(n: u32) -> std::sync::Arc<Pattern> {
+        let mut random = tamarack_testkit::Rng::new(5);
+        let mut entries = tamarack_sparse::Triplets::new(n as usize).unwrap();
+        for i in 1..n {
+            for _ in 0..2 {
+                let other = (f64::from(i) * random.unit().powi(3)) as u32;
+                entries.push(i, other, 1.0).unwrap();
+            }
+        }
+        let a = entries.into_symmetric(tamarack_sparse::Duplicates::Sum);
+        a.unwrap().pattern().clone()
+    }
+
+    #[test]
+    fn minimum_degree_has_its_time_in_skewed_networks() {
+        let a = skewed(20_000);
+        for ordering in [Ordering::Auto, Ordering::Best(Duration::ZERO)] {
+            let options = Options {
+                ordering,
+                ..Options::default()
+            };
+            let chosen = Chosen::new(&a, &options).unwrap();
+            assert_eq!(chosen.name, "amd", "{:?}", options.ordering);
         }
     }
 

@@ -246,10 +246,10 @@ impl Factor {
     /// Estimates the condition number `‖A‖₁‖A⁻¹‖₁` (Higham 1988): a lower bound, rarely off by
     /// more than a factor of 3. Where `A + σI` was factorized ([`shift`](Self::shift)), the inverse is that of it, and with
     /// [`Precision::F32`](crate::Precision::F32) that of a matrix near A, which is hardly ever as ill-conditioned as 1e9. In mixed precision it is
-    /// that of A: products are refined solves, for which a factor in double precision may be needed.
+    /// that of A: products are refined solves, which take several times as long.
     ///
     /// # Errors
-    /// The factor is stale, `a` has another order, and in mixed precision those of a factorization.
+    /// The factor is stale, or `a` has another order.
     pub fn condition_estimate(&mut self, a: &SymmetricCsc<f64>) -> Result<f64, Error> {
         check_order(self.n(), a)?;
         Ok(match &mut self.kind {
@@ -259,7 +259,8 @@ impl Factor {
     }
 
     /// Bounds the relative error `‖x − x*‖∞ / ‖x‖∞` of one answer to `A x = b`. With a factor in single precision, or of a shifted
-    /// matrix, it takes about three times as many solves, and is infinite where that factor is too far from A to tell.
+    /// matrix, it takes about three times as many solves, and is infinite where that factor is too far from A to tell; so it does in double
+    /// precision where the bound would be 0 or above a tenth, as A may be singular.
     ///
     /// # Errors
     /// Lengths other than n, or a stale factor.

@@ -10,7 +10,7 @@ use crate::choice::MACHINE;
 use crate::levels::{Level, Search};
 
 /// Seconds of a dissection on one thread for a vertex and for a stored neighbor of the graph without twins, on the machine that orderings
-/// are judged for ([`MACHINE`]). By this formula and measured
+/// are judged for ([`MACHINE`]). By 0.55 times this formula and measured on a core that is 1.8 times as fast
 /// (AMD EPYC): `p3d7_60` 0.79 and 0.79, `p3d27_50` 0.61 and 0.62, `shell_200x160` 0.44 and 0.34, `el3d_30`
 /// 0.14 and 0.12, `rgg_200000` 0.81 and 0.75, `ng_shaft_e1` 0.13 and 0.14.
 const VERTEX_SECS: f64 = 6.0e-6;
@@ -154,7 +154,7 @@ impl Shape {
         alone + (secs - alone) / (MACHINE.threads as f64).powf(SPEEDUP)
     }
 
-    /// Entries of lists for each of the graph's that minimum degree may read while a dissection would take no longer.
+    /// Entries of lists for each of the graph's that minimum degree may read: see [`DEGREE_SHARE`].
     pub(crate) fn degree_reads(&self) -> u32 {
         let secs = DEGREE_SHARE * self.dissection_secs();
         (secs / (READ_SECS * (self.nodes + self.neighbors))) as u32

@@ -28,7 +28,13 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         files::check_distinct(&inputs, &[("the permutation", path)])?;
         files::check_array(path)?;
     }
-    input::check_ordering(&args.ordering.ordering)?;
+    let compared = named(&args.compare);
+    let asked = [&args.ordering.ordering[..]]
+        .into_iter()
+        .chain(compared.iter().copied());
+    asked
+        .map(input::check_ordering)
+        .collect::<Result<(), _>>()?;
     let loaded = input::matrix(&args.a, args.threads.threads, talk)?;
     let matrix = MatrixReport::new(&loaded);
     let analyze = |name: &str| {
@@ -62,7 +68,7 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         };
     }
     let mut analyses = Vec::new();
-    for name in named(&args.compare) {
+    for name in compared {
         let analysis = analyze(name)?;
         analyses.push(AnalysisReport::new(&analysis));
     }

@@ -8,7 +8,7 @@ use tamarack::{Analysis, Control, Error, Factor, SymmetricCsc};
 use crate::args::BenchArgs;
 use crate::commands::report::{AnalysisReport, MatrixReport, PlanReport};
 use crate::failure::Failure;
-use crate::out::secs;
+use crate::out::{counted, secs};
 use crate::progress::Talk;
 use crate::{input, interrupt, machine, out};
 
@@ -196,10 +196,10 @@ impl Report {
         }
         let a = &self.accuracy;
         text += &format!(
-            "\nrefactorization at {:.1} GFLOP/s on {} threads; backward error {:.1e} normwise, \
+            "\nrefactorization at {:.1} GFLOP/s on {}; backward error {:.1e} normwise, \
              {:.1e} componentwise\n",
             self.refactorize_gflops,
-            self.plan.threads,
+            counted(self.plan.threads, "thread"),
             a.normwise_backward_error,
             a.componentwise_backward_error
         );

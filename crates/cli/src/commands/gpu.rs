@@ -189,6 +189,9 @@ struct Warm {
     #[serde(skip_serializing_if = "Option::is_none")]
     rates: Option<Rates>,
     seconds: f64,
+    /// Why it is not done, where it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
 }
 
 pub fn warm(args: &WarmArgs, json: bool, talk: Talk) -> Result<(), Failure> {
@@ -200,6 +203,7 @@ pub fn warm(args: &WarmArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         failures: Vec::new(),
         rates: None,
         seconds: 0.0,
+        error: None,
     };
     if args.arch.is_empty() {
         let gpu = Gpu::open_with(args.device, options)?;
@@ -225,6 +229,9 @@ pub fn warm(args: &WarmArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     }
     warm.seconds = begin.elapsed().as_secs_f64();
     activity.done();
+    let count = warm.failures.len();
+    let failed = || Failure::resources(format!("{count} programs do not compile")).after_result();
+    warm.error = (count > 0).then(failed);
     if json {
         out::json(&warm)?;
     } else {
@@ -233,13 +240,7 @@ pub fn warm(args: &WarmArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         }
         out::text(&warm.table())?;
     }
-    match warm.failures.len() {
-        0 => Ok(()),
-        count => {
-            let failure = Failure::resources(format!("{count} programs do not compile"));
-            Err(failure.after_result())
-        }
-    }
+    warm.error.map_or(Ok(()), Err)
 }
 
 /// What the kernels of a loaded module take, as the driver reports it.

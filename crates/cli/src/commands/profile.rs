@@ -5,7 +5,7 @@ use std::iter::Sum;
 use serde::Serialize;
 use tamarack::{ClassTime, LaneTime, Limits, PhaseTime, Profile};
 
-use crate::out::{grouped, secs};
+use crate::out::{counted, grouped, secs};
 
 /// Titles of the columns that [`Times::columns`] fills.
 const PARTS: &str = "  entries  extend-add  factor   other    idle";
@@ -99,10 +99,10 @@ impl ProfileReport {
     /// Tables: phases of the factorization, fronts, phases of the solve, threads.
     pub fn text(&self) -> String {
         let l = &self.limits;
-        let threads = if l.threads == 1 { "thread" } else { "threads" };
+        let threads = counted(l.threads, "thread");
         let limits = format!(
-            "\nlimits of {} {threads}: {:.1} GFLOP/s in products, {:.1} GB/s read from memory\n",
-            l.threads, l.gflops, l.gb_per_second
+            "\nlimits of {threads}: {:.1} GFLOP/s in products, {:.1} GB/s read from memory\n",
+            l.gflops, l.gb_per_second
         );
         let tables = [
             self.factorize_table(),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tamarack::{Analysis, FactorPlan, Place};
 
 use crate::input::Loaded;
-use crate::out::{flops, grouped, secs};
+use crate::out::{counted, flops, grouped, secs};
 
 /// The matrix.
 #[derive(Debug, Serialize)]
@@ -115,10 +115,10 @@ impl AnalysisReport {
             secs(s.plan)
         );
         let factor = format!(
-            "nnz(L) = {}, {}, {} supernodes",
+            "nnz(L) = {}, {}, {}",
             grouped(self.nnz_l),
             flops(self.flops),
-            grouped(self.supernodes as u64)
+            counted(self.supernodes, "supernode")
         );
         row("ordering", self.ordering) + &row("factor", &factor) + &row("analysis", &times)
     }

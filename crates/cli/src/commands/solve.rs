@@ -64,6 +64,10 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     // On a GPU the host's threads wait.
     let of_host = profile.as_ref().filter(|_| device.is_none());
     let of_host = of_host.map(|p| report_profile(p, &analysis, talk));
+    let written = match (&args.profile, &profile) {
+        (Some(Some(path)), Some(profile)) => trace::write(path, profile, device.as_ref()),
+        _ => Ok(()),
+    };
     let report = Report {
         matrix: MatrixReport::new(&loaded),
         analysis: AnalysisReport::new(&analysis),
@@ -77,16 +81,16 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         },
         profile: of_host,
         device_profile: device.as_ref().map(DeviceProfileReport::new),
-        error: verdict(&accuracy),
+        error: written
+            .err()
+            .map(Failure::after_result)
+            .or_else(|| verdict(&accuracy)),
         accuracy,
     };
     if json {
         out::json(&report)?
     } else {
         out::text(&report.text())?
-    }
-    if let (Some(Some(path)), Some(profile)) = (&args.profile, &profile) {
-        trace::write(path, profile, device.as_ref()).map_err(Failure::after_result)?;
     }
     report.error.map_or(Ok(()), Err)
 }

@@ -10,7 +10,7 @@ use tamarack::{Analysis, Options, SymbolicFactor};
 use crate::args::TreeArgs;
 use crate::commands::report::{AnalysisReport, MatrixReport, row};
 use crate::failure::Failure;
-use crate::out::{flops, grouped};
+use crate::out::{counted, flops, grouped};
 use crate::progress::Talk;
 use crate::{files, input, out};
 
@@ -56,12 +56,12 @@ pub fn run(args: &TreeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     activity.done();
     let (symbolic, analysis) = (analysis.symbolic(), AnalysisReport::new(&analysis));
     let title = format!(
-        "{}: n = {}, nnz(L) = {}, {}, {} supernodes ({})",
+        "{}: n = {}, nnz(L) = {}, {}, {} ({})",
         matrix.source,
         grouped(matrix.n as u64),
         grouped(analysis.nnz_l),
         flops(analysis.flops),
-        grouped(analysis.supernodes as u64),
+        counted(analysis.supernodes, "supernode"),
         analysis.ordering
     );
     let drawing = draw(symbolic, args.fronts as usize, &title);

@@ -1,4 +1,14 @@
 //! Minimum fill, minimum degree or nested dissection: which is tried, at the same time where there are threads for both, and which is taken.
+//!
+//! ```text
+//! few entries, or hardly more than a tree has ──► minimum degree ──► leads to little work ──► taken
+//!                                                              └──► to much ──► dissection; the better is taken
+//! many entries ──► look at the levels of a search ──► thick ────► dissection
+//!                                                 └─► narrow or unclear ──► minimum degree, as above
+//! ```
+//!
+//! Minimum degree stands for minimum fill where there are many vertices or unknowns share them ([`Both::is_worth_filling`]), and for the
+//! better of both where the factorization takes long. What is little, many and thick is in [`shape`](crate::shape), all of it for one machine.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -139,10 +149,7 @@ impl Search<'_> {
             return Err(OrderingError::Stopped.into());
         }
         let mut own = Search { ..*self };
-        let mut options = within_reads(selection);
-        if selection == Selection::Degree {
-            options.most_reads = options.most_reads.max(Some(both.shape.degree_reads()));
-        }
+        let options = within_reads(selection, &both.shape);
         let twins = both.twins();
         let permutation = match twins {
             Some(graph) => graph.minimum_degree(&options, stop),
