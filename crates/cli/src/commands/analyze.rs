@@ -29,12 +29,10 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         files::check_array(path)?;
     }
     let compared = named(&args.compare);
-    let asked = [&args.ordering.ordering[..]]
+    let mut asked = [&args.ordering.ordering[..]]
         .into_iter()
         .chain(compared.iter().copied());
-    asked
-        .map(input::check_ordering)
-        .collect::<Result<(), _>>()?;
+    asked.try_for_each(input::check_ordering)?;
     let loaded = input::matrix(&args.a, args.threads.threads, talk)?;
     let matrix = MatrixReport::new(&loaded);
     let analyze = |name: &str| {
