@@ -28,7 +28,7 @@ use crate::shape::Shape;
 use crate::threads::with_threads;
 
 /// The machine that all orderings are judged for, whichever it is and however many threads there are: a choice that goes by what was
-/// measured would give other bits each time. Two cores with AVX-512, as [`calibrate`](crate::calibrate) finds them (AMD EPYC of 2023).
+/// measured would give other bits each time. Two cores with AVX-512, as [`calibrate`](crate::calibrate) finds them (AMD EPYC of 2023; rounded, no lines kept).
 pub(crate) const MACHINE: Machine = Machine {
     threads: 2,
     memory_bytes: None,

@@ -246,7 +246,7 @@ impl Factor {
     /// Estimates the condition number `‖A‖₁‖A⁻¹‖₁` (Higham 1988): a lower bound, rarely off by
     /// more than a factor of 3. Where `A + σI` was factorized ([`shift`](Self::shift)), the inverse is that of it, and with
     /// [`Precision::F32`](crate::Precision::F32) that of a matrix near A, which is hardly ever as ill-conditioned as 1e9. In mixed precision it is
-    /// that of A: products are refined solves, which take several times as long.
+    /// that of A, as far as refined solves converge: each product is one.
     ///
     /// # Errors
     /// The factor is stale, or `a` has another order.

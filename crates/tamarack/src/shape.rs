@@ -34,8 +34,8 @@ const FILL_VERTEX_SECS: f64 = 3.6e-7;
 const FILL_NEIGHBOR_SECS: f64 = 5.4e-8;
 
 /// Of the seconds of a dissection, what minimum degree may take at most before it is given up, and seconds for each entry of a list that it
-/// reads (an estimate). Networks of skewed degrees read more than elsewhere is worth it, and are still ordered sooner and better than by a
-/// dissection (run `skewed-1`).
+/// reads (an estimate). Networks of skewed degrees read more than elsewhere is worth it, for half of the operations that a dissection leads
+/// to (run `skewed-1`).
 const DEGREE_SHARE: f64 = 0.25;
 const READ_SECS: f64 = 2e-9;
 
@@ -294,6 +294,7 @@ mod tests {
         assert_eq!(look("el3d_16"), Look::Thick);
         // Too few levels, or too little to be gained.
         assert_eq!(look("el3d_12"), Look::Unclear);
+        assert_eq!(look("el3d_10"), Look::Narrow);
         assert_eq!(look("p3d7_10"), Look::Narrow);
     }
 

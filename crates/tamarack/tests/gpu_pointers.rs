@@ -265,13 +265,10 @@ fn values_may_change_as_soon_as_they_were_taken() {
             stream.synchronize().unwrap();
             factor.refactorize_device(values.view()).unwrap();
             stream.fill_bytes(&mut values, 0xFF).unwrap();
-            let right = stream.to_device(gpu, &b).unwrap();
-            let mut x = gpu.alloc::<f64>(a.n()).unwrap();
-            let (right, of) = (right.view(), a.n() as u32);
-            let right = DeviceMatrix::new(right, of, 1, a.n()).unwrap();
-            let answer = DeviceMatrixMut::new(x.view_mut(), of, 1, a.n()).unwrap();
-            let report = factor.solve_refined_device(right, answer).unwrap();
-            let error = report.normwise_backward_error();
+            let right = Columns::new(gpu, &stream, &b, a.n(), a.n());
+            let mut x = Columns::new(gpu, &stream, &b, a.n(), a.n());
+            let report = factor.solve_refined_device(right.view(), x.view_mut());
+            let error = report.unwrap().normwise_backward_error();
             assert!(error < 1e-14, "{precision:?}: {error:e}");
         }
     }

@@ -205,11 +205,10 @@ impl<T: Real> Fronts<T> {
     /// The tile that suits a list of fronts with pivots alone, by the largest.
     #[must_use]
     pub fn tile_for(gpu: &Gpu, largest_order: u32) -> Tile {
-        let wanted = match Self::LARGE {
+        match Self::LARGE {
             (large, from) if largest_order >= from => Self::usable(gpu, large),
             _ => Tile::T64,
-        };
-        Tile::on(wanted, gpu, shared_bytes::<T>(wanted))
+        }
     }
 
     /// The tile that [`new`](Self::new) uses for `tile`: the nearest that there is for `T` on this device.
@@ -220,7 +219,7 @@ impl<T: Real> Fronts<T> {
     }
 
     /// Checks and uploads the list; `tile` as [`tile_for`](Self::tile_for) says. Instead of warpgroups, where there are none,
-    /// tall tiles are used, in f64 those of 128.
+    /// tall tiles are used, in f64 those of 128, or of 64 where shared memory has no room for these.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for fronts that cannot be addressed, or a tile that the device has no shared memory
