@@ -72,7 +72,7 @@ impl Dissection<'_> {
         let separation = space
             .bisector
             .bisect(&part, self.options, THOROUGH, own_seed);
-        if !self.options.is_worth(&separation.weight) {
+        if !self.options.is_worth(part.n(), &separation.weight) {
             tree.put(list, t, part.total);
             space.graphs.push(part);
             space.bisector.recycle(separation);

@@ -48,6 +48,11 @@ impl Weighted {
         &self.adjacency[self.offsets[v] as usize..self.offsets[v + 1] as usize]
     }
 
+    pub(crate) fn neighbors_mut(&mut self, v: u32) -> &mut [u32] {
+        let v = v as usize;
+        &mut self.adjacency[self.offsets[v] as usize..self.offsets[v + 1] as usize]
+    }
+
     /// Weights of the edges of `v`, in the order of its neighbors; empty where all are 1.
     #[inline]
     pub(crate) fn edge_weights(&self, v: u32) -> &[u32] {

@@ -159,20 +159,22 @@ impl Dissection<'_> {
         }
         if !may_be_thin(graph) {
             let (_, root) = self.root(graph, levels, tries, is_like_a_plane)?;
-            return self.options.halves(&root.weight).then_some((root, None));
+            return self
+                .options
+                .halves(graph.n(), &root.weight)
+                .then_some((root, None));
         }
         let (root, level) = rayon::join(
             || self.root(graph, levels, tries, |_, _| true),
             || best_level(graph, levels, self.options),
         );
-        let level = level?;
-        match root.filter(|(_, root)| self.options.halves(&root.weight)) {
-            Some((cost, root)) if level.cost > THICK * cost => {
-                is_like_a_plane(cost, graph).then_some((root, None))
-            }
-            Some((cost, root)) if level.cost > STRAIGHT * cost => Some((root, None)),
-            _ => Some((level.separation, level.behind)),
+        let is_good = |root: &Separation| self.options.halves(graph.n(), &root.weight);
+        let (level, (cost, root)) = level.zip(root.filter(|(_, root)| is_good(root)))?;
+        if level.cost <= STRAIGHT * cost {
+            return Some((level.separation, level.behind));
         }
+        let is_grid = level.cost <= THICK * cost;
+        (is_grid || is_like_a_plane(cost, graph)).then_some((root, None))
     }
 
     /// Orders a piece that may be large, whose coarser versions may be known.

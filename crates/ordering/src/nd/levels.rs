@@ -73,7 +73,7 @@ pub(crate) fn best_level(graph: &Weighted, levels: &[Level], options: &NdOptions
         };
         let weight = [before, graph.total - before - own, own];
         let to = from + level.len();
-        if goal.cost(&weight) < cost && options.halves(&weight) {
+        if goal.cost(&weight) < cost && options.halves(graph.n(), &weight) {
             cost = goal.cost(&weight);
             best = Some((weight, from..to));
             passed.clear();
@@ -91,7 +91,7 @@ pub(crate) fn best_level(graph: &Weighted, levels: &[Level], options: &NdOptions
     }
     let (weight, range) = best?;
     let behind = match is_like_a_plane(cost, graph) {
-        true => level_behind(passed, weight, options).filter(|&(own, ..)| own <= cost),
+        true => level_behind(passed, graph.n(), weight, options).filter(|&(own, ..)| own <= cost),
         false => None,
     };
     Some(Cut {
@@ -104,6 +104,7 @@ pub(crate) fn best_level(graph: &Weighted, levels: &[Level], options: &NdOptions
 /// The best of the levels `passed` behind the one that leaves `weight`, as a separator of what is behind that one: cost, weights, level.
 fn level_behind(
     passed: Vec<([u64; 3], Range<usize>)>,
+    n: usize,
     weight: [u64; 3],
     options: &NdOptions,
 ) -> Option<(f64, [u64; 3], Range<usize>)> {
@@ -111,7 +112,7 @@ fn level_behind(
     passed
         .into_iter()
         .map(|([before, after, own], level)| ([before - weight[0] - weight[2], after, own], level))
-        .filter(|(weight, _)| options.halves(weight))
+        .filter(|(weight, _)| options.halves(n, weight))
         .map(|(weight, level)| (goal.cost(&weight), weight, level))
         .min_by(|a, b| a.0.total_cmp(&b.0))
 }

@@ -8,6 +8,7 @@ use crate::error::OrderingError;
 use crate::graph::{Graph, Lower};
 use crate::mindeg::AmdOptions;
 use crate::nd::compress::{Compressed, compress};
+use crate::nd::fringe::Fringe;
 use crate::nd::leaf::LeafSpace;
 use crate::nd::planes::Points;
 use crate::nd::{By, Dissection, NdOptions, check_order};
@@ -125,11 +126,19 @@ impl MergedGraph {
         stop: &AtomicBool,
         order: &mut Vec<u32>,
     ) -> Result<(), OrderingError> {
+        let graph = &self.compressed.graph;
         let mut list: Vec<u32> = (0..self.n() as u32).collect();
-        let dissection = Dissection::new(&self.compressed.graph, options, stop)?;
         match by {
-            By::Graph => dissection.run(&mut list)?,
+            By::Graph => match Fringe::of(graph) {
+                Some(fringe) => {
+                    let mut left: Vec<u32> = (0..fringe.left.len() as u32).collect();
+                    Dissection::new(&fringe.graph, options, stop)?.run(&mut left)?;
+                    list = fringe.order(&left);
+                }
+                None => Dissection::new(graph, options, stop)?.run(&mut list)?,
+            },
             By::Coordinates(places) => {
+                let dissection = Dissection::new(graph, options, stop)?;
                 let unknowns: Vec<u32> = list.iter().map(|&c| self.first_unknown(c)).collect();
                 dissection.run_by_planes(&Points::new(places, &unknowns), &mut list)?;
             }

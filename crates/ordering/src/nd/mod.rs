@@ -1,7 +1,7 @@
 //! Multilevel nested dissection.
 //!
 //! George 1973; multilevel as Hendrickson and Rothberg 1998 and Karypis and Kumar 1998. Twins are
-//! merged (`compress`), vertices with very many neighbors set aside. A large graph is coarsened
+//! merged (`compress`), vertices with very many neighbors set aside, trees and chains eliminated (`fringe`). A large graph is coarsened
 //! once for many separators (`tree`), grids and planes being cut by finished ones first (`large`, `restrict`); its pieces, in
 //! cache, are bisected one by one (`bisect`). Both halves are ordered before their separator; pieces of at most
 //! [`NdOptions::leaf`] vertices go to constrained AMD (`leaf`). Time `O(nnz(A))` for the upper levels together and for each of the lower ones.
@@ -16,6 +16,7 @@ mod buckets;
 mod coarsen;
 mod compress;
 mod divide;
+mod fringe;
 mod given;
 mod graph;
 mod growing;
@@ -28,6 +29,7 @@ mod numbers;
 mod options;
 mod planes;
 mod predict;
+mod prune;
 mod random;
 mod refine;
 mod restrict;
@@ -208,7 +210,7 @@ impl<'a> Dissection<'a> {
             return space.leaf.order(self.graph, list, self.stop);
         }
         let separation = space.bisector.bisect(&graph, self.options, QUICK, seed);
-        if !self.options.is_worth(&separation.weight) {
+        if !self.options.is_worth(graph.n(), &separation.weight) {
             space.graphs.push(graph);
             space.bisector.recycle(separation);
             return space.leaf.order(self.graph, list, self.stop);

@@ -2,6 +2,9 @@
 
 use crate::nd::refine::{Goal, Patience};
 
+/// Graphs of fewer vertices may have no separator that is small beside its sides, and still be worth cutting.
+const SMALL: usize = 5000;
+
 /// Options of [`Method::NestedDissection`](crate::Method::NestedDissection).
 ///
 /// The defaults were measured on grids, shells, solids and graphs of the benchmark set; see
@@ -55,18 +58,25 @@ impl NdOptions {
         }
     }
 
-    /// Whether a separation makes the elimination cheaper: there is nothing to gain from a separator
+    /// Whether a separation of a graph of `n` vertices makes the elimination cheaper: there is nothing to gain from a separator
     /// as large as what it separates.
-    pub(crate) fn is_worth(&self, &[a, b, separator]: &[u64; 3]) -> bool {
-        a > 0 && b > 0 && separator <= a.min(b)
+    pub(crate) fn is_worth(&self, n: usize, weight: &[u64; 3]) -> bool {
+        let [a, b, separator] = *weight;
+        a > 0 && b > 0 && separator <= a.min(b) && is_small(n, weight)
     }
 
     /// Whether it makes a large graph smaller as well: what is cut one after the other takes a share of it each time, never a few
     /// vertices. Networks have nothing better than a leaf and its neighbor.
-    pub(crate) fn halves(&self, weight: &[u64; 3]) -> bool {
+    pub(crate) fn halves(&self, n: usize, weight: &[u64; 3]) -> bool {
         let (larger, total) = (weight[0].max(weight[1]), weight.iter().sum::<u64>());
-        self.is_worth(weight) && larger <= total / 8 * 7
+        self.is_worth(n, weight) && larger <= total / 8 * 7
     }
+}
+
+/// Whether a separator has at most half of the smaller side, or the graph is small itself. In networks that are like random graphs
+/// there are none, and minimum degree is better.
+pub(crate) fn is_small(n: usize, &[a, b, separator]: &[u64; 3]) -> bool {
+    n < SMALL || separator <= a.min(b) / 2
 }
 
 /// Separators of the upper levels where they are found, while graphs are small: worth long searches. Half of the

@@ -85,14 +85,15 @@ impl Dissection<'_> {
             bisector.improve(&graph, self.options, patience, &mut best);
             best
         });
-        match separation {
-            Some(separation) if self.options.is_worth(&separation.weight) => {
+        let is_good = |s: &Separation| self.options.is_worth(graph.n(), &s.weight);
+        match separation.filter(is_good) {
+            Some(separation) => {
                 self.dissect_sides(graph, separation, list, space, |_, graph, list, space| {
                     self.dissect_by_planes(points, graph, list, space)
                 })
             }
             // All in one place, or too entangled for a plane.
-            _ => self.dissect_half(graph, None, list, self.options.seed),
+            None => self.dissect_half(graph, None, list, self.options.seed),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The parts of nested dissection against what they promise.
 
+mod networks;
+
 use super::bisect::{Bisector, Separation};
 use super::board::Sides;
 use super::coarsen::Coarsener;
@@ -367,38 +369,4 @@ fn a_dissection_ends_soon_after_it_is_stopped() {
             Err(error) => assert_eq!(error, OrderingError::Stopped),
         }
     }
-}
-
-/// A ring of unknowns joined to the second next as well, with three links anywhere for each, and a leaf at each.
-fn small_world(ring: u32) -> Pattern {
-    let mut lists: Vec<Vec<u32>> = (0..2 * ring).map(|v| vec![v]).collect();
-    let mut join = |a: u32, b: u32| lists[a.min(b) as usize].push(a.max(b));
-    for i in 0..ring {
-        for k in 0..3 {
-            join(i, (mix(u64::from(3 * i + k)) % u64::from(ring)) as u32);
-        }
-        join(i, (i + 1) % ring);
-        join(i, (i + 2) % ring);
-        join(i, ring + i);
-    }
-    let mut ptr = vec![0u64];
-    for list in &mut lists {
-        list.sort_unstable();
-        list.dedup();
-        ptr.push(ptr[ptr.len() - 1] + list.len() as u64);
-    }
-    Pattern::lower(lists.len(), &ptr, &lists.concat()).unwrap()
-}
-
-#[test]
-fn networks_are_not_cut_leaf_by_leaf() {
-    // On a stack that has no room for thousands of cuts, one within the other.
-    let a = small_world(12_000);
-    let method = crate::Method::NestedDissection(NdOptions::default());
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(2)
-        .stack_size(1 << 19);
-    let ordered = || crate::order(&a, &method, &mut crate::Workspace::new());
-    let order = pool.build().unwrap().install(ordered).unwrap();
-    assert_eq!(order.len(), a.n());
 }

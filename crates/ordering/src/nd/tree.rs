@@ -109,6 +109,7 @@ impl Dissection<'_> {
             levels.truncate(at + 1);
             self.raise(graph, &levels, at, &mut tree);
         }
+        tree.prune(graph);
         tree.divided.truncate(tree.nodes());
         Tree {
             labels: values(tree.labels),
