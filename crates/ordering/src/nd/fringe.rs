@@ -39,7 +39,7 @@ impl Fringe {
         going.eliminate_trees();
         going.eliminate_chains();
         let left = n - going.eliminated.len();
-        (left >= n / LEAST_LEFT).then(|| going.finish())
+        (left > n / LEAST_LEFT).then(|| going.finish())
     }
 
     /// The order of all vertices, given that of what is left.
