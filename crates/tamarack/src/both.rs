@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tamarack_ordering::{MergedGraph, NdOptions, OrderingError};
 use tamarack_sparse::{Pattern, Permutation, Runs};
 
-use crate::shape::{Look, Shape};
+use crate::shape::{Look, Seen, Shape};
 use crate::threads::with_threads;
 
 /// What two orderings of a pattern share while they run at the same time.
@@ -19,6 +19,7 @@ pub(crate) struct Both<'a> {
     /// True where the one or the other is in vain.
     pub(crate) no_degree: AtomicBool,
     pub(crate) no_dissection: AtomicBool,
+    seen: OnceLock<Seen>,
 }
 
 impl<'a> Both<'a> {
@@ -30,6 +31,7 @@ impl<'a> Both<'a> {
             merged: OnceLock::new(),
             no_degree: AtomicBool::new(false),
             no_dissection: AtomicBool::new(false),
+            seen: OnceLock::new(),
         };
         if both.has_twins {
             both.shape = Shape::exactly(pattern.n(), both.merged()?);
@@ -65,13 +67,21 @@ impl<'a> Both<'a> {
 
     /// What the shape says. It may say that one of both is in vain.
     pub(crate) fn look(&self) -> Result<Look, OrderingError> {
-        let look = self.shape.look(self.merged()?);
-        match look {
+        let merged = self.merged()?;
+        let seen = *self.seen.get_or_init(|| self.shape.look(merged));
+        match seen.look {
             Look::Thick => self.no_degree.store(true, Relaxed),
             Look::Narrow => self.no_dissection.store(true, Relaxed),
             Look::Unclear => (),
         }
-        Ok(look)
+        Ok(seen.look)
+    }
+
+    /// Whether minimum degree leads to many predicted seconds for what was seen of the graph, so that minimum fill may be better; not where nobody
+    /// has looked, or not yet.
+    pub(crate) fn is_unlucky(&self, degree_secs: f64) -> bool {
+        let is_unlucky = |seen| self.shape.is_unlucky(degree_secs, seen);
+        !self.is_worth_filling() && self.seen.get().is_some_and(is_unlucky)
     }
 
     pub(crate) fn dissect(&self, stop: &AtomicBool) -> Result<Permutation, OrderingError> {

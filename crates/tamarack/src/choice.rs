@@ -308,6 +308,39 @@ mod tests {
         }
     }
 
+    /// A plate of a few layers, each vertex joined to the 26 about it, in the natural order.
+    fn plate(side: u32, layers: u32) -> std::sync::Arc<Pattern> {
+        let at = |v: u32| [v / layers / side, v / layers % side, v % layers];
+        let n = side * side * layers;
+        let (mut ptr, mut rows) = (vec![0u64], Vec::new());
+        for j in 0..n {
+            let farthest = n.min(j + (side + 1) * layers + 2);
+            rows.extend(
+                (j..farthest)
+                    .filter(|&i| (0..3).all(|axis| at(i)[axis].abs_diff(at(j)[axis]) <= 1)),
+            );
+            ptr.push(rows.len() as u64);
+        }
+        Pattern::lower(n as usize, &ptr, &rows).unwrap().shared()
+    }
+
+    #[test]
+    fn minimum_fill_steps_in_where_minimum_degree_is_unlucky() {
+        let a = plate(120, 4);
+        let mut options = Options::default();
+        let mut chosen = |ordering: Ordering, threads: usize| {
+            (options.ordering, options.threads) = (ordering, Some(threads));
+            Chosen::new(&a, &options).unwrap()
+        };
+        let amd = chosen(Method::Amd(AmdOptions::default()).into(), 1);
+        let [alone, together] = [1, 3].map(|threads| chosen(Ordering::Auto, threads));
+        assert_eq!(alone.name, "amf");
+        let order = |chosen: &Chosen| chosen.symbolic.permutation().clone();
+        assert_eq!(order(&alone), order(&together));
+        let flops = |chosen: &Chosen| chosen.symbolic.stats().flops;
+        assert!(2 * flops(&alone) < flops(&amd));
+    }
+
     /// A network in which each joins two that came before, mostly of the first ones.
     fn skewed(n: u32) -> std::sync::Arc<Pattern> {
         let mut random = tamarack_testkit::Rng::new(5);

@@ -39,6 +39,10 @@ const FILL_NEIGHBOR_SECS: f64 = 5.4e-8;
 const DEGREE_SHARE: f64 = 0.25;
 const READ_SECS: f64 = 2e-9;
 
+/// Of each predicted second that a factorization after minimum degree takes beyond one of a plane with that middle level, what is spent to see
+/// whether minimum fill is better: grids in their natural order are luck for minimum degree, and thin ones mostly bad luck.
+const UNLUCKY: f64 = 2.0;
+
 /// Columns that are looked at to tell how many unknowns share a node, and where there are few entries.
 const SAMPLE: usize = 4096;
 const FEW_SAMPLE: usize = 512;
@@ -53,6 +57,7 @@ const SAVED: f64 = 1.4;
 /// Operations after minimum degree over the cube of the middle level, on planes: 8 to 21.
 const OPERATIONS: f64 = 20.0;
 const LEAST_OPERATIONS: f64 = 8.0;
+const USUAL_OPERATIONS: f64 = 12.0;
 
 /// Entries saved for each unknown from which merging twins takes less time than it saves: 8 in plane pose graphs, where two of three
 /// unknowns are twins and it takes longer; 27 and more in solids, shells and other pose graphs.
@@ -89,7 +94,13 @@ pub(crate) struct Shape {
     neighbors: f64,
 }
 
-/// What the levels of a graph say.
+/// What the levels of a graph say, and the seconds of a factorization after minimum degree, were it a plane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) look: Look,
+    pub(crate) plane_secs: f64,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     /// So narrow that a factorization after minimum degree takes less than the dissection.
@@ -172,12 +183,22 @@ impl Shape {
 
     /// Whether minimum fill is worth trying after minimum degree, which led to a factorization of so many predicted seconds.
     pub(crate) fn is_worth_filling_too(&self, predicted_secs: f64) -> bool {
-        let secs = FILL_VERTEX_SECS * self.nodes + FILL_NEIGHBOR_SECS * self.neighbors;
-        FILL_SAVES * predicted_secs > secs
+        FILL_SAVES * predicted_secs > self.fill_secs()
+    }
+
+    /// The same where that is not much for the factorization, but for what the graph's levels say of it.
+    pub(crate) fn is_unlucky(&self, predicted_secs: f64, seen: &Seen) -> bool {
+        let usual_secs = USUAL_OPERATIONS / OPERATIONS * seen.plane_secs;
+        UNLUCKY * (predicted_secs - usual_secs) > self.fill_secs()
+    }
+
+    /// About what minimum fill takes, in seconds.
+    fn fill_secs(&self) -> f64 {
+        FILL_VERTEX_SECS * self.nodes + FILL_NEIGHBOR_SECS * self.neighbors
     }
 
     /// Looks at the levels of the `graph` with this shape. What counts are operations.
-    pub(crate) fn look(&self, graph: &MergedGraph) -> Look {
+    pub(crate) fn look(&self, graph: &MergedGraph) -> Seen {
         let mut search = Search::new(graph.n());
         let (mut sum, mut widest) = (0.0, Level::default());
         for start in 0..graph.n() as u32 {
@@ -190,15 +211,20 @@ impl Shape {
             }
         }
         let dissection_secs = self.dissection_secs();
+        let narrow = |plane_secs| Seen {
+            look: Look::Narrow,
+            plane_secs,
+        };
         if sum <= dissection_secs {
-            return Look::Narrow;
+            return narrow(sum);
         }
         // From a far vertex: levels are narrower than from one in the middle.
         let mut search = Search::new(graph.n());
         let far = search.middle_level(graph, widest.last);
         let others = sum - self.plane_secs(widest.width);
-        if others + self.plane_secs(far.width) <= dissection_secs {
-            return Look::Narrow;
+        let plane_secs = others + self.plane_secs(far.width);
+        if plane_secs <= dissection_secs {
+            return narrow(plane_secs);
         }
         let connected = match search.connected_share(graph) {
             most if most >= 0.5 => far.width,
@@ -208,10 +234,11 @@ impl Shape {
         let is_wider = connected as f64 > self.widest_of_solids(far.reached);
         let least = SAVED * LEAST_OPERATIONS / OPERATIONS;
         let pays = least * (others + self.plane_secs(connected)) > dissection_secs;
-        match far.count >= LEAST_LEVELS && !is_wider && (is_solid || pays) {
+        let look = match far.count >= LEAST_LEVELS && !is_wider && (is_solid || pays) {
             true => Look::Thick,
             false => Look::Unclear,
-        }
+        };
+        Seen { look, plane_secs }
     }
 
     /// Vertices of the middle level of a solid with so many, at most. Where steps go farther it has as many layers.
@@ -285,7 +312,7 @@ mod tests {
     fn planes_and_solids_are_told_apart() {
         let look = |name: &str| {
             let (a, graph) = (pattern(name), merged(name));
-            Shape::exactly(a.n(), &graph).look(&graph)
+            Shape::exactly(a.n(), &graph).look(&graph).look
         };
         assert_eq!(look("p2d5_200"), Look::Narrow);
         assert_eq!(look("p2d9_150"), Look::Narrow);
@@ -324,7 +351,7 @@ mod tests {
         let a = ring_with_links(60_000);
         let graph = MergedGraph::new(&a).unwrap();
         let shape = Shape::exactly(a.n(), &graph);
-        assert_eq!(shape.look(&graph), Look::Unclear);
+        assert_eq!(shape.look(&graph).look, Look::Unclear);
     }
 
     #[test]
@@ -337,7 +364,7 @@ mod tests {
         for a in [diagonal, empty] {
             let graph = MergedGraph::new(&a).unwrap();
             let shape = Shape::exactly(a.n(), &graph);
-            assert_eq!(shape.look(&graph), Look::Narrow);
+            assert_eq!(shape.look(&graph).look, Look::Narrow);
         }
     }
 }

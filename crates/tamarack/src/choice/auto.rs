@@ -8,11 +8,13 @@
 //! ```
 //!
 //! Minimum degree stands for minimum fill where there are many vertices or unknowns share them ([`Both::is_worth_filling`]), and for the
-//! better of both where the factorization takes long. What is little, many and thick is in [`shape`](crate::shape), all of it for one machine.
+//! better of both where the factorization takes long, or much longer than the levels of a search say ([`Both::is_unlucky`]). What is little, many and thick is in [`shape`](crate::shape), all of it for one machine.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use tamarack_ordering::{MergedGraph, Method, OrderingError, Selection, Workspace, order_until};
+use tamarack_ordering::{
+    MergedGraph, Method, OrderingError, Selection, Workspace, order, order_until,
+};
 use tamarack_sparse::{Permutation, Runs};
 
 use super::{Candidate, Chosen, ND, Search, name_of, within_reads};
@@ -23,8 +25,10 @@ use crate::threads::{is_alone, with_threads};
 
 /// What minimum fill, or else minimum degree, leads to.
 enum Degree {
-    /// A factorization that takes no longer than a dissection.
-    Enough(Box<Chosen>),
+    /// A factorization that takes no longer than a dissection, in so many predicted seconds.
+    Enough(Box<Chosen>, f64),
+    /// The same, but not analyzed to the end: minimum fill may be better.
+    Unlucky(Candidate),
     /// One that takes long: worth comparing.
     Dear(Candidate),
     /// It was given up: see [`within_reads`].
@@ -35,8 +39,8 @@ impl Degree {
     /// The order, if it is worth comparing.
     fn into_candidate(self) -> Option<Candidate> {
         match self {
-            Self::Dear(candidate) => Some(candidate),
-            Self::Enough(_) | Self::Endless => None,
+            Self::Dear(candidate) | Self::Unlucky(candidate) => Some(candidate),
+            Self::Enough(..) | Self::Endless => None,
         }
     }
 }
@@ -50,7 +54,7 @@ impl Search<'_> {
         }
         let both = Both::new(self.pattern, shape)?;
         match self.minimum_degree(&both)? {
-            Degree::Enough(chosen) => Ok(*chosen),
+            Degree::Enough(chosen, _) => Ok(*chosen),
             degree => {
                 let nd = both.dissect(&AtomicBool::new(false))?;
                 self.order_secs = self.start.elapsed().as_secs_f64();
@@ -86,7 +90,16 @@ impl Search<'_> {
         let degree = match look {
             Look::Thick => None,
             _ => match degree? {
-                Degree::Enough(chosen) => return Ok(*chosen),
+                Degree::Enough(chosen, secs) if is_unlucky(chosen.name, secs, &both) => {
+                    return Ok(self.fill(secs, &both)?.unwrap_or(*chosen));
+                }
+                Degree::Enough(chosen, _) => return Ok(*chosen),
+                Degree::Unlucky(degree) => {
+                    return match self.fill(degree.secs, &both)? {
+                        Some(chosen) => Ok(chosen),
+                        None => self.finish(&degree.permutation, both.into_runs(), degree.name),
+                    };
+                }
                 other => other.into_candidate(),
             },
         };
@@ -96,6 +109,23 @@ impl Search<'_> {
         };
         self.order_secs = self.start.elapsed().as_secs_f64();
         self.better(degree, &found, both.into_runs())
+    }
+
+    /// Minimum fill, if that leads to fewer predicted seconds than these.
+    fn fill(&mut self, degree_secs: f64, both: &Both<'_>) -> Result<Option<Chosen>, Error> {
+        let method = Method::Amd(within_reads(Selection::MeanFill, &both.shape));
+        let permutation = match order(self.pattern, &method, &mut Workspace::new()) {
+            Err(OrderingError::Stopped) => return Ok(None), // it takes too long
+            found => found?,
+        };
+        self.order_secs = self.start.elapsed().as_secs_f64();
+        let runs = Runs::find(self.pattern);
+        let draft = self.draft(&permutation, runs.as_ref())?;
+        if self.predicted_secs(&draft) >= degree_secs {
+            return Ok(None);
+        }
+        let chosen = self.finish_draft(draft, name_of(Selection::MeanFill));
+        chosen.map(Some)
     }
 
     /// The better of minimum fill or degree, if there is its order, and nested dissection.
@@ -180,7 +210,20 @@ impl Search<'_> {
             }));
         }
         both.no_dissection.store(true, Relaxed);
+        if is_unlucky(name, secs, both) {
+            drop(draft);
+            return Ok(Degree::Unlucky(Candidate {
+                permutation,
+                name,
+                secs,
+            }));
+        }
         let chosen = own.finish_draft(draft, name)?;
-        Ok(Degree::Enough(Box::new(chosen)))
+        Ok(Degree::Enough(Box::new(chosen), secs))
     }
+}
+
+/// Whether an order is by minimum degree, and minimum fill may be much better, as far as that is known by now.
+fn is_unlucky(name: &str, secs: f64, both: &Both<'_>) -> bool {
+    name == name_of(Selection::Degree) && both.is_unlucky(secs)
 }
