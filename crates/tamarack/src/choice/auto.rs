@@ -27,8 +27,8 @@ use crate::threads::{is_alone, with_threads};
 enum Degree {
     /// A factorization that takes no longer than a dissection, in so many predicted seconds.
     Enough(Box<Chosen>, f64),
-    /// The same, but not analyzed to the end: minimum fill may be better.
-    Unlucky(Candidate),
+    /// One that is not analyzed to the end: minimum fill may be better, or, of a solid, a dissection.
+    Open { degree: Candidate, is_solid: bool },
     /// One that takes long: worth comparing.
     Dear(Candidate),
     /// It was given up: see [`within_reads`].
@@ -39,7 +39,7 @@ impl Degree {
     /// The order, if it is worth comparing.
     fn into_candidate(self) -> Option<Candidate> {
         match self {
-            Self::Dear(candidate) | Self::Unlucky(candidate) => Some(candidate),
+            Self::Dear(degree) | Self::Open { degree, .. } => Some(degree),
             Self::Enough(..) | Self::Endless => None,
         }
     }
@@ -90,15 +90,18 @@ impl Search<'_> {
         let degree = match look {
             Look::Thick => None,
             _ => match degree? {
-                Degree::Enough(chosen, secs) if is_unlucky(chosen.name, secs, &both) => {
-                    return Ok(self.fill(secs, &both)?.unwrap_or(*chosen));
+                Degree::Enough(chosen, secs) => {
+                    let filled = self.fill_if_unlucky(chosen.name, secs, &both)?;
+                    return Ok(filled.unwrap_or(*chosen));
                 }
-                Degree::Enough(chosen, _) => return Ok(*chosen),
-                Degree::Unlucky(degree) => {
-                    return match self.fill(degree.secs, &both)? {
-                        Some(chosen) => Ok(chosen),
-                        None => self.finish(&degree.permutation, both.into_runs(), degree.name),
-                    };
+                Degree::Open { degree, is_solid } => {
+                    if let Some(filled) = self.fill_if_unlucky(degree.name, degree.secs, &both)? {
+                        return Ok(filled);
+                    }
+                    if !is_solid {
+                        return self.finish(&degree.permutation, both.into_runs(), degree.name);
+                    }
+                    Some(degree)
                 }
                 other => other.into_candidate(),
             },
@@ -111,8 +114,16 @@ impl Search<'_> {
         self.better(degree, &found, both.into_runs())
     }
 
-    /// Minimum fill, if that leads to fewer predicted seconds than these.
-    fn fill(&mut self, degree_secs: f64, both: &Both<'_>) -> Result<Option<Chosen>, Error> {
+    /// Minimum fill, where minimum degree was unlucky, if that is better: see [`Both::is_unlucky`].
+    fn fill_if_unlucky(
+        &mut self,
+        name: &str,
+        secs: f64,
+        both: &Both<'_>,
+    ) -> Result<Option<Chosen>, Error> {
+        if !is_unlucky(name, secs, both) {
+            return Ok(None);
+        }
         let method = Method::Amd(within_reads(Selection::MeanFill, &both.shape));
         let permutation = match order(self.pattern, &method, &mut Workspace::new()) {
             Err(OrderingError::Stopped) => return Ok(None), // it takes too long
@@ -121,7 +132,7 @@ impl Search<'_> {
         self.order_secs = self.start.elapsed().as_secs_f64();
         let runs = Runs::find(self.pattern);
         let draft = self.draft(&permutation, runs.as_ref())?;
-        if self.predicted_secs(&draft) >= degree_secs {
+        if self.predicted_secs(&draft) >= secs {
             return Ok(None);
         }
         let chosen = self.finish_draft(draft, name_of(Selection::MeanFill));
@@ -201,25 +212,25 @@ impl Search<'_> {
         let draft = own.draft(&permutation, runs)?;
         drop(found);
         let (name, secs) = (name_of(selection), own.predicted_secs(&draft));
-        if both.shape.is_worth_dissecting(secs) {
-            drop(draft);
-            return Ok(Degree::Dear(Candidate {
-                permutation,
-                name,
-                secs,
-            }));
+        let is_dear = both.shape.is_worth_dissecting(secs);
+        let is_solid = both.shape.is_worth_dissecting_as_solid(secs, draft.flops());
+        if !is_dear && !is_solid {
+            both.no_dissection.store(true, Relaxed);
+            if !is_unlucky(name, secs, both) {
+                let chosen = own.finish_draft(draft, name)?;
+                return Ok(Degree::Enough(Box::new(chosen), secs));
+            }
         }
-        both.no_dissection.store(true, Relaxed);
-        if is_unlucky(name, secs, both) {
-            drop(draft);
-            return Ok(Degree::Unlucky(Candidate {
-                permutation,
-                name,
-                secs,
-            }));
-        }
-        let chosen = own.finish_draft(draft, name)?;
-        Ok(Degree::Enough(Box::new(chosen), secs))
+        drop(draft);
+        let degree = Candidate {
+            permutation,
+            name,
+            secs,
+        };
+        Ok(match is_dear {
+            true => Degree::Dear(degree),
+            false => Degree::Open { degree, is_solid },
+        })
     }
 }
 
