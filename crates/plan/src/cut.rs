@@ -29,6 +29,10 @@ const TASKS_PER_THREAD: f64 = 8.0;
 /// Predicted seconds of a front that a thread above the cut is worth.
 const SECS_PER_MEMBER: f64 = 5e-5;
 
+/// Seconds that a front above the cut takes beside its work: one thread hands it over to another. Chains of thousands of small fronts are better walked
+/// by one.
+const SECS_PER_FRONT_ABOVE: f64 = 1e-6;
+
 /// What each further thread does of a front, in what one does: they wait for each other, and for what only one can do.
 const HELP: f64 = 0.7;
 
@@ -105,7 +109,7 @@ pub(crate) fn cut(
         }
         let secs = front_secs[root];
         top_secs += secs;
-        above_secs += secs_together(secs, threads);
+        above_secs += secs_together(secs, threads) + SECS_PER_FRONT_ABOVE;
     }
     // The same once more, as far as that.
     let replaced = best.replaced.max(needed);
@@ -241,6 +245,8 @@ impl PartialOrd for Load {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tamarack_sparse::{Pattern, Permutation};
+    use tamarack_symbolic::SymbolicOptions;
 
     #[test]
     fn threads_help_where_there_is_work_for_them() {
@@ -263,6 +269,38 @@ mod tests {
             best.meet(secs, replaced);
         }
         assert_eq!(best.replaced, 1);
+    }
+
+    #[test]
+    fn a_chain_of_small_fronts_is_walked_by_one() {
+        // Links of a chain, each behind a leaf of its own.
+        let (mut ptr, mut rows) = (vec![0u64], Vec::new());
+        let links = 2000u32;
+        for link in 0..links {
+            let own = 2 * link + 1;
+            for column in [vec![own - 1, own], vec![own, own + 2]] {
+                rows.extend(column.into_iter().filter(|&row| row < 2 * links));
+                ptr.push(rows.len() as u64);
+            }
+        }
+        let n = 2 * links as usize;
+        let pattern = Pattern::lower(n, &ptr, &rows).unwrap().shared();
+        let mut options = SymbolicOptions::default();
+        options.amalgamation = None;
+        let natural = Permutation::identity(n);
+        let symbolic = SymbolicFactor::analyze(&pattern, &natural, &options).unwrap();
+        let top_by = |secs: f64| {
+            let front_secs = vec![secs; symbolic.supernodes()];
+            let mut subtree_secs = front_secs.clone();
+            for s in 0..symbolic.supernodes() {
+                if let Some(parent) = symbolic.parent(s) {
+                    subtree_secs[parent] += subtree_secs[s];
+                }
+            }
+            cut(&symbolic, &front_secs, &subtree_secs, 2).1.len()
+        };
+        assert_eq!(top_by(0.1 * SECS_PER_FRONT_ABOVE), 0);
+        assert!(top_by(10.0 * SECS_PER_FRONT_ABOVE) > 100);
     }
 
     #[test]

@@ -12,6 +12,9 @@ const SHARE: u64 = 48;
 /// What a front takes beside its entries, in entries: tens of nanoseconds.
 const FRONT: u64 = 64;
 
+/// What a front above the subtrees takes beside that, in entries: each is a task, and one thread waits for another.
+const TASK: u64 = 1000;
+
 /// Factors that take less are walked as one: their solve takes less than waking a thread.
 const SMALL: u64 = 1 << 15;
 
@@ -53,6 +56,10 @@ impl Cut {
             heap.pop();
             cut.top.push(root);
             heap.extend(symbolic.children(root as usize).iter().map(|&c| work(c)));
+        }
+        let below: u64 = heap.iter().map(|&(work, _)| work).sum();
+        if cut.top.len() as u64 * TASK > below / 2 {
+            return Self::none(symbolic); // two threads would save less than that
         }
         cut.roots = heap.into_iter().map(|(_, root)| root).collect();
         cut.roots.sort_unstable();

@@ -308,6 +308,34 @@ mod tests {
     }
 
     #[test]
+    fn subtrees_that_save_less_than_the_fronts_above_take_are_walked_whole() {
+        // A bar of 4 x 4 x 1200 points, each joined to the 26 about it: leaves along a chain of thousands of fronts.
+        let at = |v: u32| [v / 4800, v / 1200 % 4, v % 1200];
+        let n = 16 * 1200;
+        let (mut ptr, mut rows) = (vec![0u64], Vec::new());
+        for j in 0..n {
+            let near = |i: &u32| (0..3).all(|k| at(*i)[k].abs_diff(at(j)[k]) <= 1);
+            let steps = [
+                0, 1, 1199, 1200, 1201, 3599, 3600, 3601, 4799, 4800, 4801, 5999, 6000, 6001,
+            ];
+            rows.extend(
+                steps
+                    .map(|step| j + step)
+                    .into_iter()
+                    .filter(|&i| i < n)
+                    .filter(near),
+            );
+            ptr.push(rows.len() as u64);
+        }
+        let pattern = Pattern::lower(n as usize, &ptr, &rows).unwrap().shared();
+        let order = order(&pattern, &Method::default(), &mut Workspace::new()).unwrap();
+        let options = SymbolicOptions::default();
+        let symbolic = SymbolicFactor::analyze(&pattern, &order, &options).unwrap();
+        let plan = check(&symbolic.into());
+        assert!(plan.top.is_empty(), "{}", plan.top.len());
+    }
+
+    #[test]
     fn where_rows_would_be_too_many_to_be_numbered_trees_are_walked_whole() {
         let symbolic = structure("p2d5_120");
         let plan = Substitution::within(&symbolic, symbolic.n());
