@@ -285,8 +285,10 @@ mod tests {
         }
         let n = 2 * links as usize;
         let pattern = Pattern::lower(n, &ptr, &rows).unwrap().shared();
-        let mut options = SymbolicOptions::default();
-        options.amalgamation = None;
+        let options = SymbolicOptions {
+            amalgamation: None,
+            ..SymbolicOptions::default()
+        };
         let natural = Permutation::identity(n);
         let symbolic = SymbolicFactor::analyze(&pattern, &natural, &options).unwrap();
         let top_by = |secs: f64| {
