@@ -77,11 +77,12 @@ impl<'a> Both<'a> {
         Ok(seen.look)
     }
 
-    /// Whether minimum degree leads to many predicted seconds for what was seen of the graph, so that minimum fill may be better; not where nobody
-    /// has looked, or not yet.
+    /// Whether minimum degree leads to many predicted seconds for a graph that was seen to be narrow, so that minimum fill may be better; not where
+    /// nobody has looked, or not yet.
     pub(crate) fn is_unlucky(&self, degree_secs: f64) -> bool {
+        let narrow = self.seen.get().filter(|seen| seen.look == Look::Narrow);
         let is_unlucky = |seen| self.shape.is_unlucky(degree_secs, seen);
-        !self.is_worth_filling() && self.seen.get().is_some_and(is_unlucky)
+        !self.is_worth_filling() && narrow.is_some_and(is_unlucky)
     }
 
     pub(crate) fn dissect(&self, stop: &AtomicBool) -> Result<Permutation, OrderingError> {

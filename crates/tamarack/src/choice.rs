@@ -275,6 +275,7 @@ mod tests {
             Chosen::new(&pattern(model), &options).unwrap().name
         };
         assert_eq!(name("el3d_14", Ordering::Auto), "nd");
+        assert_eq!(name("p3d7_30", Ordering::Auto), "nd");
         assert_eq!(name("p2d9_60", Ordering::Auto), "amd");
         assert_eq!(name("p2d5_370", Ordering::Auto), "amf");
         assert_eq!(name("shell_60x50", Ordering::Auto), "amf");

@@ -107,6 +107,7 @@ pub(crate) struct Seen {
     pub(crate) plane_secs: f64,
 }
 
+/// How a graph looks by its levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     /// So narrow that a factorization after minimum degree takes less than the dissection.

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Minimum degree stands for minimum fill where there are many vertices or unknowns share them ([`Both::is_worth_filling`]), and for the
-//! better of both where the factorization takes long, or much longer than the levels of a search say ([`Both::is_unlucky`]). What is little, many and thick is in [`shape`](crate::shape), all of it for one machine.
+//! better of both where the factorization takes long, or much longer than the levels of a search say ([`Both::is_unlucky`]). What is little, many
+//! and thick is in [`shape`](crate::shape), all of it for one machine.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -90,9 +91,13 @@ impl Search<'_> {
         let degree = match look {
             Look::Thick => None,
             _ => match degree? {
-                Degree::Enough(chosen, secs) => {
-                    let filled = self.fill_if_unlucky(chosen.name, secs, &both)?;
-                    return Ok(filled.unwrap_or(*chosen));
+                Degree::Enough(mut chosen, secs) => {
+                    let begun = self.start.elapsed();
+                    if let Some(filled) = self.fill_if_unlucky(chosen.name, secs, &both)? {
+                        return Ok(filled);
+                    }
+                    chosen.seconds.order_secs += (self.start.elapsed() - begun).as_secs_f64();
+                    return Ok(*chosen);
                 }
                 Degree::Open { degree, is_solid } => {
                     if let Some(filled) = self.fill_if_unlucky(degree.name, degree.secs, &both)? {
@@ -114,7 +119,7 @@ impl Search<'_> {
         self.better(degree, &found, both.into_runs())
     }
 
-    /// Minimum fill, where minimum degree was unlucky, if that is better: see [`Both::is_unlucky`].
+    /// Minimum fill, where minimum degree was unlucky, if it is better: see [`Both::is_unlucky`].
     fn fill_if_unlucky(
         &mut self,
         name: &str,
@@ -125,11 +130,12 @@ impl Search<'_> {
             return Ok(None);
         }
         let method = Method::Amd(within_reads(Selection::MeanFill, &both.shape));
-        let permutation = match order(self.pattern, &method, &mut Workspace::new()) {
+        let found = order(self.pattern, &method, &mut Workspace::new());
+        self.order_secs = self.start.elapsed().as_secs_f64();
+        let permutation = match found {
             Err(OrderingError::Stopped) => return Ok(None), // it takes too long
             found => found?,
         };
-        self.order_secs = self.start.elapsed().as_secs_f64();
         let runs = Runs::find(self.pattern);
         let draft = self.draft(&permutation, runs.as_ref())?;
         if self.predicted_secs(&draft) >= secs {
