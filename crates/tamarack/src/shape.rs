@@ -40,7 +40,7 @@ const DEGREE_SHARE: f64 = 0.25;
 const READ_SECS: f64 = 2e-9;
 
 /// Of each predicted second that a factorization after minimum degree takes beyond one of a plane with that middle level, what is spent to see
-/// whether minimum fill is better: grids in their natural order are luck for minimum degree, and thin ones mostly bad luck.
+/// whether minimum fill is better: grids in their natural order are luck for minimum degree (run `unlucky-1`).
 const UNLUCKY: f64 = 2.0;
 
 /// Columns that are looked at to tell how many unknowns share a node, and where there are few entries.
@@ -55,7 +55,7 @@ const MANY: f64 = 200_000.0;
 const SAVED: f64 = 1.4;
 
 /// The same in solids of so many vertices and more, where a dissection saves half of the operations and more: 1100 of them over the vertices to the power
-/// 3/2 in a cube of 27,000 vertices, 560 in a plate of four layers, 15 to 160 in planes, networks and shells.
+/// 3/2 in a cube of 27,000 vertices, 560 in a plate of four layers, 1 to 160 in planes, shells and circuits (no lines kept).
 const SAVED_OF_SOLIDS: f64 = 2.5;
 const SOLID_VERTICES: f64 = 10_000.0;
 const PLANE_OPERATIONS: f64 = 300.0;
