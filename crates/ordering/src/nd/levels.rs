@@ -17,11 +17,16 @@ use crate::nd::NdOptions;
 use crate::nd::bisect::{Level, Separation};
 use crate::nd::board::SEPARATOR;
 use crate::nd::graph::Weighted;
-use crate::nd::large::is_like_a_plane;
+use crate::nd::large::{is_like_a_plane, over_root};
 use crate::nd::tree::{at_level, small_level};
 
 /// Most neighbors of a vertex on average where levels are looked at: 6 in a grid of volumes.
 const MOST_NEIGHBORS: usize = 6;
+
+/// A level further on is taken for the next separator if it has less than so many times the square root of the vertices behind the
+/// first: the opposite corner of a square is cut off by 0.6 to 1 times the root. Where a search goes around a ring both ways, each of its
+/// levels is two cuts, 1.5 to 2 times the root together; half of a ring wants one.
+const BEHIND: f64 = 1.2;
 
 /// Vertices whose lists are looked up together: they stand far apart, and one after the other each would be waited for.
 const TOGETHER: usize = 32;
@@ -90,8 +95,10 @@ pub(crate) fn best_level(graph: &Weighted, levels: &[Level], options: &NdOptions
         return None;
     }
     let (weight, range) = best?;
+    let left = graph.n() as f64 * weight[1] as f64 / graph.total as f64;
+    let is_short = |own| own <= cost && over_root(own, left, weight[1] as f64) < BEHIND;
     let behind = match is_like_a_plane(cost, graph) {
-        true => level_behind(passed, graph.n(), weight, options).filter(|&(own, ..)| own <= cost),
+        true => level_behind(passed, graph.n(), weight, options).filter(|&(own, ..)| is_short(own)),
         false => None,
     };
     Some(Cut {

@@ -43,7 +43,7 @@ impl Default for NdOptions {
             tries: 3,
             coarsest: 80,
             imbalance: 1.5,
-            price: 0.8,
+            price: 1.1,
         }
     }
 }
