@@ -52,7 +52,7 @@ use graph::Weighted;
 use leaf::LeafSpace;
 pub use merged::MergedGraph;
 pub use options::NdOptions;
-use options::QUICK;
+use options::{QUICK, THOROUGH};
 use random::mix;
 use split::split;
 
@@ -61,6 +61,12 @@ const TASK: usize = 2000;
 
 /// Graphs of so many vertices are worth several threads at every step.
 const LARGE: usize = 50_000;
+
+/// Vertices of graphs that are bisected once more, evenly, if the first separator is not worth it but has no more than one in
+/// [`FEW_OF`] of the vertices. From a cube without ends a block may be cut off, where two planes would halve it; in larger ones planes are
+/// found on coarse levels. Networks have such separators too, and no even one with a third of a side.
+const MIDDLING: std::ops::Range<usize> = 1000..20_000;
+const FEW_OF: u64 = 8;
 
 /// A graph has so many pieces, if they may be small enough for that.
 const PIECES: usize = 16;
@@ -209,12 +215,10 @@ impl<'a> Dissection<'a> {
             space.graphs.push(graph);
             return space.leaf.order(self.graph, list, self.stop);
         }
-        let separation = space.bisector.bisect(&graph, self.options, QUICK, seed);
-        if !self.options.is_worth(graph.n(), &separation.weight) {
+        let Some(separation) = self.bisected(&graph, seed, &mut space.bisector) else {
             space.graphs.push(graph);
-            space.bisector.recycle(separation);
             return space.leaf.order(self.graph, list, self.stop);
-        }
+        };
         let seeds = [mix(seed ^ 1), mix(seed ^ 2)];
         self.dissect_sides(
             graph,
@@ -223,6 +227,27 @@ impl<'a> Dissection<'a> {
             space,
             |side, graph, list, space| self.dissect(graph, list, seeds[side], space),
         )
+    }
+
+    /// A separation of a piece that is worth it, if one is found.
+    fn bisected(&self, graph: &Weighted, seed: u64, bisector: &mut Bisector) -> Option<Separation> {
+        let n = graph.n();
+        let quick = bisector.bisect(graph, self.options, QUICK, seed);
+        if self.options.is_worth(n, &quick.weight) {
+            return Some(quick);
+        }
+        let is_wide = FEW_OF * quick.weight[2] > graph.total;
+        bisector.recycle(quick);
+        if is_wide || !MIDDLING.contains(&n) {
+            return None;
+        }
+        let even = bisector.bisect(graph, &self.options.more_even(), THOROUGH, mix(seed ^ 3));
+        let [a, b, separator] = even.weight;
+        if 3 * separator <= a.min(b) {
+            return Some(even);
+        }
+        bisector.recycle(even);
+        None
     }
 
     /// Orders both sides of a separation by `order`, at the same time if they are large.

@@ -49,6 +49,14 @@ impl Default for NdOptions {
 }
 
 impl NdOptions {
+    /// The same with a price that hardly leaves room for uneven sides.
+    pub(crate) fn more_even(&self) -> Self {
+        Self {
+            price: 4.0 * self.price,
+            ..self.clone()
+        }
+    }
+
     /// What a good separation of a graph of weight `total` is.
     pub(crate) fn goal(&self, total: u64) -> Goal {
         Goal {

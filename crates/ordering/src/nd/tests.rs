@@ -1,6 +1,7 @@
 //! The parts of nested dissection against what they promise.
 
 mod networks;
+mod shapes;
 
 use super::bisect::{Bisector, Separation};
 use super::board::Sides;

@@ -54,7 +54,7 @@ fn dissection() -> Method {
     Method::NestedDissection(NdOptions::default())
 }
 
-fn flops(pattern: &Pattern, method: &Method) -> f64 {
+pub(super) fn flops(pattern: &Pattern, method: &Method) -> f64 {
     let pattern = pattern.clone().shared();
     let order = order(&pattern, method, &mut Workspace::new()).unwrap();
     let draft = SymbolicDraft::new(&pattern, &order, &SymbolicOptions::default()).unwrap();
