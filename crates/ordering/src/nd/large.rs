@@ -19,8 +19,9 @@ use crate::nd::split::split;
 use crate::nd::tree::{PASSED, Tree, Tries};
 
 /// Pieces of so many times `piece` vertices are cut by finished separators, if they are thin or like a plane. With
-/// 8 there are 44 % more flops in a cube of 14 × 14 × 14 and 10 to 25 % more in small planes, with 2 up to 2 % more in large ones.
-const ALONE: usize = 4;
+/// 8 there are 60 % more flops in cubes of 14³ and up to 25 % more in small planes, with 4 half as many again in cubes of 12³, with 2 some percent
+/// more in planes.
+const ALONE: usize = 3;
 
 /// A level is taken if it costs at most so many times as much as the separator it replaces: it is straight, and its parts are cut
 /// more easily. 2 % of flops on grids, against 0.95.
