@@ -183,7 +183,7 @@ fn every_kind_of_front_occurs() {
             work.small().len()
         );
     }
-    for kind in ["sequence of 4", "T64", "T128"] {
+    for kind in ["sequence of 3", "T64", "T128"] {
         assert!(kinds.iter().any(|k| k == kind), "{kind} in {kinds:?}");
     }
 }
