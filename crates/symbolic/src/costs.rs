@@ -58,10 +58,10 @@ impl AmalgamationOptions {
 
     /// Whether a merged supernode of `npiv` columns may have so many zeros.
     pub(crate) fn allows(&self, npiv: u32, zeros: u64, stored: u64) -> bool {
-        let share = match (npiv <= self.small_columns, stored <= self.tiny_entries) {
-            (true, true) => self.tiny_zero_fraction,
-            (true, false) => self.small_zero_fraction,
-            (false, _) => self.max_zero_fraction,
+        let share = if npiv <= self.small_columns {
+            self.small_zero_fraction
+        } else {
+            self.max_zero_fraction
         };
         // Below 2^63, as half the square of any order is: signed numbers the processor converts itself.
         zeros as i64 as f64 <= share * stored as i64 as f64

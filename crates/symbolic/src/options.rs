@@ -48,20 +48,14 @@ pub struct AmalgamationOptions {
     pub small_zero_fraction: f64,
     /// See `small_zero_fraction`.
     pub small_columns: u32,
-    /// The same for those of at most `tiny_entries` stored entries as well.
-    pub tiny_zero_fraction: f64,
-    /// See `tiny_zero_fraction`.
-    pub tiny_entries: u64,
 }
 
 /// Rates near those of one core with AVX-512. The caps weigh predicted time against memory, both
 /// printed by `examples/grids.rs`: with 0.9 for both, `p2d5_1000` is predicted 9 % faster but stores 64 %
 /// zeros instead of 15 %; 3D problems would gain 1 to 3 % and store 11 to 15 % instead of 1 to 3 %.
-/// Up to 8 columns zeros cost a solve little, because its kernels take 8 columns at a time; beyond, each costs memory traffic
-/// (measured: 8 instead of 16 makes the solve of
-/// `p2d5_1000` 11 % faster and that of `rgg_200000` 17 %, factorizations 0 to 5 % slower). Of fronts of a few cache lines nobody waits for
-/// the entries: with 0.4 there as well `circuit_500000` has a third more fronts and takes 17 % longer to solve. With 0.6 everywhere
-/// `p2d5_1000` stores 7 % more and takes 5 % longer with two threads (run `zeros-1`).
+/// Up to 8 columns zeros cost a solve nothing, because its kernels take 8 columns at a time and wait for
+/// indices, not for entries; beyond, each costs memory traffic (measured: 8 instead of 16 makes the solve of
+/// `p2d5_1000` 11 % faster and that of `rgg_200000` 17 %, factorizations 0 to 5 % slower).
 impl Default for AmalgamationOptions {
     fn default() -> Self {
         Self {
@@ -72,10 +66,8 @@ impl Default for AmalgamationOptions {
             half_rate_columns: 16.0,
             entry_bytes: 8.0,
             max_zero_fraction: 0.05,
-            small_zero_fraction: 0.4,
+            small_zero_fraction: 0.6,
             small_columns: 8,
-            tiny_zero_fraction: 0.6,
-            tiny_entries: 64,
         }
     }
 }

@@ -21,7 +21,6 @@ const EXACT: SymbolicOptions = SymbolicOptions {
 fn eager() -> SymbolicOptions {
     SymbolicOptions {
         amalgamation: Some(AmalgamationOptions {
-            tiny_zero_fraction: 0.9,
             small_zero_fraction: 0.9,
             max_zero_fraction: 0.9,
             ..AmalgamationOptions::default()
@@ -257,10 +256,10 @@ fn merged_supernodes_keep_to_their_zeros() {
         }
         for (s, needed) in needed.into_iter().enumerate() {
             let (stored, few) = (f.panel_entries(s), f.npiv(s) <= caps.small_columns as usize);
-            let share = match few {
-                true if stored <= caps.tiny_entries => caps.tiny_zero_fraction,
-                true => caps.small_zero_fraction,
-                false => caps.max_zero_fraction,
+            let share = if few {
+                caps.small_zero_fraction
+            } else {
+                caps.max_zero_fraction
             };
             assert!(stored >= needed, "seed {seed}");
             assert!(
