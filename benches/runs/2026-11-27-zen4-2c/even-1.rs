@@ -1,5 +1,5 @@
 //! `even-1 SEEDS FILE|model:NAME..`: dissections with seeds 0, 1, ..; operations in the order of the seeds, and milliseconds each in the
-//! mean. An own crate that depends on `sparse`, `ordering` and `symbolic`, release, one codegen unit.
+//! mean. An own crate that depends on `sparse`, `ordering` and `symbolic`, release.
 
 use std::time::Instant;
 

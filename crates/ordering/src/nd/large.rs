@@ -19,7 +19,7 @@ use crate::nd::split::split;
 use crate::nd::tree::{PASSED, Tree, Tries};
 
 /// Pieces of so many times `piece` vertices are cut by finished separators, if they are thin or like a plane. With
-/// 8 there are 60 % more flops in cubes of 14³ and up to 25 % more in small planes, with 4 half as many again in cubes of 12³, with 2 some percent
+/// 8 there are 60 % more flops in cubes of 14³ and 10 to 15 % more in small planes, with 4 half as many again in cubes of 12³, with 2 some percent
 /// more in planes.
 const ALONE: usize = 3;
 

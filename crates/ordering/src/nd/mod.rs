@@ -52,7 +52,7 @@ use graph::Weighted;
 use leaf::LeafSpace;
 pub use merged::MergedGraph;
 pub use options::NdOptions;
-use options::{QUICK, THOROUGH};
+use options::{EVEN, QUICK, THOROUGH};
 use random::mix;
 use split::split;
 
@@ -241,7 +241,7 @@ impl<'a> Dissection<'a> {
         if is_wide || !MIDDLING.contains(&n) {
             return None;
         }
-        let even = bisector.bisect(graph, &self.options.more_even(), THOROUGH, mix(seed ^ 3));
+        let even = bisector.bisect(graph, &self.options.priced(EVEN), THOROUGH, mix(seed ^ 3));
         let [a, b, separator] = even.weight;
         if 3 * separator <= a.min(b) {
             return Some(even);

@@ -49,10 +49,10 @@ impl Default for NdOptions {
 }
 
 impl NdOptions {
-    /// The same with a price that hardly leaves room for uneven sides.
-    pub(crate) fn more_even(&self) -> Self {
+    /// The same with so many times the price of uneven sides.
+    pub(crate) fn priced(&self, times: f64) -> Self {
         Self {
-            price: 4.0 * self.price,
+            price: times * self.price,
             ..self.clone()
         }
     }
@@ -80,6 +80,10 @@ impl NdOptions {
         self.is_worth(n, weight) && larger <= total / 8 * 7
     }
 }
+
+/// Price, over the usual one, that hardly leaves room for uneven sides; and that of planes, which halve what they cut before they are refined.
+pub(crate) const EVEN: f64 = 4.0;
+pub(crate) const UNEVEN: f64 = 0.8 / 1.1;
 
 /// Whether a separator has at most half of the smaller side, or the graph is small itself. In networks that are like random graphs
 /// there are none, and minimum degree is better.
