@@ -247,16 +247,17 @@ impl Placed {
                 let front = node.checked_sub(groves);
                 front.map_or(0, |front| longest[front as usize])
             };
-            let below = self.below[from.0 as usize..].iter().copied();
-            let next = below.max_by_key(|&node| way(node));
-            longest[k] = symbolic.panel_entries(s as usize) + next.map_or(0, way);
+            let below = &self.below[from.0 as usize..];
+            let most = below.iter().map(|&node| way(node)).max().unwrap_or(0);
+            let next = below.iter().rfind(|&&node| way(node) >= most / 2);
+            longest[k] = symbolic.panel_entries(s as usize) + most;
             self.top.push(Top {
                 s,
                 rows: self.rows,
                 above: above(s),
                 below: (from.0, self.below.len() as u32),
                 sums: (from.1, self.sums.len() as u32),
-                next: next.unwrap_or(NONE),
+                next: next.copied().unwrap_or(NONE),
             });
             let order = symbolic.npiv(s as usize) + symbolic.nupd(s as usize);
             self.rows += order.next_multiple_of(ALIGNED);

@@ -1,11 +1,12 @@
 //! In which order members of a team come to the groves of a substitution and to the fronts above them.
 //!
-//! Up: whoever ends the last child of a front goes on with that front, else takes the next grove. Down: whoever ends a front goes on
-//! with one of its children and leaves the others to those who are free. Nobody waits at the level of a front for fronts that have
-//! nothing to do with it, and who has nothing to do helps with a large front. Which sums are made in which order does
+//! Up: whoever ends the last child of a front goes on with that front, else takes the next grove in postorder. Down: whoever ends a front
+//! goes on with one of its children and leaves the others to those who are free, who take the last in postorder. So each way ends where
+//! the next one begins: what the caches have of the factor then is not fetched again. Nobody waits at the level of a front for fronts that
+//! have nothing to do with it, and who has nothing to do helps with a large front. Which sums are made in which order does
 //! not depend on who comes.
 
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use tamarack_numeric::{Activity, Aid, Patience, Span, Team};
 
@@ -16,57 +17,44 @@ use crate::plan::{NONE, Substitution};
 pub(crate) struct Counters {
     /// Children of each front of the top that are not done.
     waiting: Vec<AtomicU32>,
-    /// Nodes that may be begun, in the order in which they came, [`NONE`] before that: numbers as in [`Substitution::below`].
-    ready: Vec<AtomicU32>,
-    /// How many of them were taken, and how many places were given out.
-    taken: AtomicUsize,
-    given: AtomicUsize,
+    /// Nodes that may be begun, a bit each by their [ranks](Substitution::rank).
+    ready: Vec<AtomicU64>,
     /// Groves or fronts that are not done.
     left: AtomicUsize,
 }
 
 impl Counters {
     pub fn new(plan: &Substitution) -> Self {
-        let all = plan.groves.len() + plan.top.len();
+        let words = plan.nodes().div_ceil(64);
         Self {
             waiting: plan.top.iter().map(|_| AtomicU32::new(0)).collect(),
-            ready: (0..all).map(|_| AtomicU32::new(NONE)).collect(),
-            taken: AtomicUsize::new(0),
-            given: AtomicUsize::new(0),
+            ready: (0..words).map(|_| AtomicU64::new(0)).collect(),
             left: AtomicUsize::new(0),
         }
     }
 
     /// Whether they are enough for a plan.
     pub fn fit(&self, plan: &Substitution) -> bool {
-        self.waiting.len() == plan.top.len()
-            && self.ready.len() == plan.groves.len() + plan.top.len()
+        self.waiting.len() == plan.top.len() && self.ready.len() == plan.nodes().div_ceil(64)
     }
 
-    /// Leaves nodes to whoever is free.
-    fn give(&self, nodes: impl Iterator<Item = u32> + Clone) {
-        let count = nodes.clone().count();
-        let first = self.given.fetch_add(count, Ordering::AcqRel);
-        for (place, node) in self.ready[first..].iter().zip(nodes) {
-            place.store(node, Ordering::Release);
-        }
+    /// Leaves a node to whoever is free.
+    fn give(&self, rank: u32) {
+        self.ready[rank as usize / 64].fetch_or(1 << (rank % 64), Ordering::Release);
     }
 
-    /// The node that came first, if any is left.
+    /// The last one in the order of the tree, if any is left.
     fn take(&self) -> Option<u32> {
-        let more = |taken| (taken < self.given.load(Ordering::Acquire)).then_some(taken + 1);
-        let taken = self
-            .taken
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
-        let place = &self.ready[taken.ok()?];
-        let mut patience = Patience::default();
-        loop {
-            // Who was given the place is about to write to it.
-            match place.load(Ordering::Acquire) {
-                NONE => patience.wait(),
-                node => return Some(node),
+        for (at, word) in self.ready.iter().enumerate().rev() {
+            let mut ready = word.load(Ordering::Acquire);
+            while let Some(bit) = ready.checked_ilog2() {
+                ready = word.fetch_and(!(1 << bit), Ordering::AcqRel);
+                if ready >> bit & 1 == 1 {
+                    return Some(at as u32 * 64 + bit);
+                }
             }
         }
+        None
     }
 }
 
@@ -122,22 +110,16 @@ impl Order<'_> {
     /// Calls `front(place in the top, member)` for each front after the one above it, and `grove(number, member)` for groves after those.
     pub fn down(&self, grove: impl Fn(usize, usize) + Sync, front: impl Fn(usize, Aid<'_>) + Sync) {
         let (plan, counters) = (self.plan, self.counters);
-        let all = plan.groves.len() + plan.top.len();
-        counters
-            .ready
-            .iter()
-            .for_each(|ready| ready.store(NONE, Ordering::Relaxed));
-        counters.taken.store(0, Ordering::Relaxed);
-        counters.given.store(0, Ordering::Relaxed);
-        counters.left.store(all, Ordering::Relaxed);
-        for root in plan.roots() {
-            counters.give(std::iter::once(root));
-        }
+        let none = |ready: &AtomicU64| ready.store(0, Ordering::Relaxed);
+        counters.ready.iter().for_each(none);
+        counters.left.store(plan.nodes(), Ordering::Relaxed);
+        plan.roots().for_each(|root| counters.give(plan.rank(root)));
         self.team.run_aided(self.members(), &|aid| {
             self.help_until_done(aid, || {
-                let Some(mut node) = counters.take() else {
+                let Some(rank) = counters.take() else {
                     return false;
                 };
+                let mut node = plan.node(rank);
                 while node != NONE {
                     let done = node as usize;
                     node = match done.checked_sub(plan.groves.len()) {
@@ -148,8 +130,9 @@ impl Order<'_> {
                         Some(at) => {
                             self.book(aid.member(), || front(at, aid));
                             let above = &plan.top[at];
-                            let others = plan.below(above).iter().filter(|&&c| c != above.next);
-                            counters.give(others.copied());
+                            let below = plan.below(above);
+                            let others = below.iter().filter(|&&node| node != above.next);
+                            others.for_each(|&node| counters.give(plan.rank(node)));
                             above.next
                         }
                     };

@@ -57,7 +57,8 @@ pub(crate) struct Top {
     /// The groves and fronts below it in `below`, and what they have for it in `sums`.
     pub below: (u32, u32),
     pub sums: (u32, u32),
-    /// The child to go on with on the way down: most entries of L are on the longest way below it.
+    /// The child to go on with on the way down: the last one, unless it has less than half of the entries of L on the longest way below it
+    /// that another one has.
     pub next: u32,
 }
 
@@ -74,6 +75,9 @@ pub struct Substitution {
     below: Vec<u32>,
     /// What those have for the front, in the same order.
     sums: Vec<Sum>,
+    /// Groves and fronts of the top in postorder, and where in it each of them is; numbers as in `below`.
+    postorder: Vec<u32>,
+    ranks: Vec<u32>,
     /// Fronts of the top without children.
     without_children: Vec<u32>,
     /// For the rows below every supernode of a subtree, as [`all_rows`](SymbolicFactor::all_rows) has them: the row of the workspace
@@ -107,6 +111,7 @@ impl Substitution {
             true => Vec::new(), // the roots of the forest have no rows outside
             false => targets(symbolic, &subtrees),
         };
+        let (postorder, ranks) = postorder(&groves, &top);
         let orders = symbolic.front_sizes().map(|(npiv, nupd)| npiv + nupd);
         let largest_front = orders.max().unwrap_or(0);
         let n = symbolic.n();
@@ -121,6 +126,8 @@ impl Substitution {
             top,
             below,
             sums,
+            postorder,
+            ranks,
             targets,
             workspace_rows,
             largest_front,
@@ -158,6 +165,21 @@ impl Substitution {
         &self.without_children
     }
 
+    /// Groves and fronts of the top.
+    pub(crate) fn nodes(&self) -> usize {
+        self.postorder.len()
+    }
+
+    /// The node that is at this place of the postorder of groves and fronts of the top: a number as in [`below`](Self::below).
+    pub(crate) fn node(&self, rank: u32) -> u32 {
+        self.postorder[rank as usize]
+    }
+
+    /// Where a node is in that order.
+    pub(crate) fn rank(&self, node: u32) -> u32 {
+        self.ranks[node as usize]
+    }
+
     /// Groves and fronts of the top with nothing above them.
     pub(crate) fn roots(&self) -> impl Iterator<Item = u32> + '_ {
         let groves = self.groves.iter().map(|grove| grove.above);
@@ -165,6 +187,19 @@ impl Substitution {
         let nodes = (0..).zip(above).filter(|&(_, above)| above == NONE);
         nodes.map(|(node, _)| node)
     }
+}
+
+/// The postorder of groves and fronts of the top, and the place of each in it.
+fn postorder(groves: &[Grove], top: &[Top]) -> (Vec<u32>, Vec<u32>) {
+    let groves = groves.iter().map(|grove| grove.root);
+    let roots: Vec<u32> = groves.chain(top.iter().map(|front| front.s)).collect();
+    let mut order: Vec<u32> = (0..roots.len() as u32).collect();
+    order.sort_unstable_by_key(|&node| roots[node as usize]);
+    let mut ranks = vec![0; order.len()];
+    for (rank, &node) in (0..).zip(&order) {
+        ranks[node as usize] = rank;
+    }
+    (order, ranks)
 }
 
 /// The rows of the workspace that get what fronts of subtrees have for the rows below them: those outside of the subtree are the
