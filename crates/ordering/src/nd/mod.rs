@@ -33,6 +33,7 @@ mod prune;
 mod random;
 mod refine;
 mod restrict;
+mod rivals;
 mod split;
 #[cfg(test)]
 mod tests;

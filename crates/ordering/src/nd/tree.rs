@@ -55,10 +55,10 @@ pub(crate) struct Tries {
 }
 
 /// A tree on a level on which trees are compared.
-struct Start {
-    at: usize,
-    cost: f64,
-    tree: Growing,
+pub(crate) struct Start {
+    pub(crate) at: usize,
+    pub(crate) cost: f64,
+    pub(crate) tree: Growing,
 }
 
 /// The number of the first of the `levels` below `graph` with at most an eighth of its vertices, or of the last: there several trials,
@@ -148,7 +148,7 @@ impl Dissection<'_> {
         }
     }
 
-    /// The first separator of the best of the `tries` alone, refined up to `graph`, and its cost; none where its cost and
+    /// The first separator of the best of the `tries` alone, or of its [rivals](Self::raised), refined up to `graph`, and its cost; none where its cost and
     /// the graph on the level where trials are compared are not as `wanted`.
     pub(crate) fn root(
         &self,
@@ -159,14 +159,11 @@ impl Dissection<'_> {
     ) -> Option<(f64, Separation)> {
         let cost = |level: &Weighted, tree: &Growing| self.root_cost(level, tree);
         let start = self.start(graph, levels, tries, 4, cost);
-        let mut tree = start.tree;
-        if !tree.divided[1] || !wanted(start.cost, at_level(graph, levels, start.at)) {
+        if !start.tree.divided[1] || !wanted(start.cost, at_level(graph, levels, start.at)) {
             return None;
         }
-        for at in (0..start.at).rev() {
-            self.raise(graph, levels, at, &mut tree);
-        }
-        Some((self.root_cost(graph, &tree), tree.into_separation()))
+        let (cost, tree) = self.raised(graph, levels, start, tries.first.seed);
+        Some((cost, tree.into_separation()))
     }
 
     /// The `tries` grown to nodes below `nodes` and up to a level of few vertices, so that several cost little; the best.
@@ -194,14 +191,14 @@ impl Dissection<'_> {
         others.into_iter().fold(first, better)
     }
 
-    fn root_cost(&self, graph: &Weighted, tree: &Growing) -> f64 {
+    pub(super) fn root_cost(&self, graph: &Weighted, tree: &Growing) -> f64 {
         let weight = [2, 3, 1].map(|t: usize| tree.label_weights[t].get());
         self.options.goal(graph.total).cost(&weight)
     }
 
     /// Takes the tree from `levels[at]` (from nowhere: the end of `levels`) to the level above it in
     /// size, refines its separators there and divides its pieces.
-    fn raise(&self, graph: &Weighted, levels: &[Level], at: usize, tree: &mut Growing) {
+    pub(super) fn raise(&self, graph: &Weighted, levels: &[Level], at: usize, tree: &mut Growing) {
         let fine = at_level(graph, levels, at);
         if let Some(level) = levels.get(at) {
             tree.labels = (level.map.par_iter())
