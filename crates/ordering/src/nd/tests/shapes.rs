@@ -1,4 +1,4 @@
-//! Small cubes and grids without ends, whatever the seed.
+//! Small cubes, grids without ends, and planes, whatever the seed.
 
 use super::networks::flops;
 use crate::Method;
@@ -65,4 +65,10 @@ fn half_of_a_ring_is_cut_across() {
 fn cubes_without_ends_are_cut_by_planes() {
     // Minimum degree takes 2.64e9.
     assert_less(&grid([20; 3], true, &cube_steps()), 2.2e9);
+}
+
+#[test]
+fn planes_with_eight_neighbors_are_cut_by_straight_lines() {
+    // Up to 3.5e8 where the first separator has no rivals.
+    assert_less(&grid([250, 250, 1], false, &cube_steps()), 3.0e8);
 }
