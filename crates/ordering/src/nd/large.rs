@@ -16,7 +16,7 @@ use crate::nd::levels::{best_level, may_be_thin};
 use crate::nd::random::mix;
 use crate::nd::restrict::restrict;
 use crate::nd::split::split;
-use crate::nd::tree::{PASSED, Tree, Tries};
+use crate::nd::tree::{PASSED, Root, Tree, Tries};
 
 /// Pieces of so many times `piece` vertices are cut by finished separators, if they are thin or like a plane. With
 /// 8 there are 60 % more flops in cubes of 14³ and 10 to 15 % more in small planes, with 4 half as many again in cubes of 12³, with 2 some percent
@@ -162,24 +162,24 @@ impl Dissection<'_> {
         if graph.n() < ALONE * self.piece {
             return None;
         }
+        let is_good = |root: &Root| self.options.halves(graph.n(), &root.weight());
+        let best = |root: Root| {
+            let best = self.best_of_rivals(graph, levels, root, tries.seed());
+            is_good(&best).then(|| (best.tree.into_separation(), None))
+        };
         if !may_be_thin(graph) {
-            let (_, root) = self.root(graph, levels, tries, is_like_a_plane)?;
-            return self
-                .options
-                .halves(graph.n(), &root.weight)
-                .then_some((root, None));
+            return best(self.root(graph, levels, tries, is_like_a_plane)?);
         }
         let (root, level) = rayon::join(
             || self.root(graph, levels, tries, |_, _| true),
             || best_level(graph, levels, self.options),
         );
-        let is_good = |root: &Separation| self.options.halves(graph.n(), &root.weight);
-        let (level, (cost, root)) = level.zip(root.filter(|(_, root)| is_good(root)))?;
-        if level.cost <= STRAIGHT * cost {
+        let (level, root) = level.zip(root.filter(is_good))?;
+        if level.cost <= STRAIGHT * root.cost {
             return Some((level.separation, level.behind));
         }
-        let is_grid = level.cost <= THICK * cost;
-        (is_grid || is_like_a_plane(cost, graph)).then_some((root, None))
+        let is_grid = level.cost <= THICK * root.cost;
+        (is_grid || is_like_a_plane(root.cost, graph)).then(|| best(root))?
     }
 
     /// Orders a piece that may be large, whose coarser versions may be known.

@@ -14,7 +14,7 @@ use crate::nd::graph::Weighted;
 use crate::nd::growing::Growing;
 use crate::nd::large::is_like_a_plane;
 use crate::nd::random::mix;
-use crate::nd::tree::{Start, at_level};
+use crate::nd::tree::{Root, Start, at_level};
 
 /// Rivals of a separator. With three or four instead of two a tenth more time goes for nothing.
 const RIVALS: u64 = 2;
@@ -30,48 +30,32 @@ const LEAST: usize = 8000;
 const CLOSE: f64 = 1.1;
 
 impl Dissection<'_> {
-    /// The first separator `start`, or the best of it and its rivals, refined up to `graph`, whose coarser versions are `levels`; and its
-    /// cost.
-    pub(super) fn raised(
+    /// The first separator `root` of `graph`, whose coarser versions are `levels`, or the best of its rivals, if that is better.
+    pub(super) fn best_of_rivals(
         &self,
         graph: &Weighted,
         levels: &[Level],
-        start: Start,
+        root: Root,
         seed: u64,
-    ) -> (f64, Growing) {
-        let rivals = self.rivals(graph, levels, &start, seed);
-        let raised = |start: Start| {
-            let mut tree = start.tree;
-            for at in (0..start.at).rev() {
-                self.raise(graph, levels, at, &mut tree);
-            }
-            (self.root_cost(graph, &tree), tree)
-        };
-        let (first, others) = rayon::join(
-            || raised(start),
-            || rivals.into_par_iter().map(raised).collect::<Vec<_>>(),
-        );
-        let better = |a: (f64, Growing), b: (f64, Growing)| if b.0 < a.0 { b } else { a };
-        others.into_iter().fold(first, better)
-    }
-
-    /// What is to be compared with `start` on `graph`, if anything is.
-    fn rivals(&self, graph: &Weighted, levels: &[Level], start: &Start, seed: u64) -> Vec<Start> {
-        let small = at_level(graph, levels, start.at);
+    ) -> Root {
+        let small = at_level(graph, levels, root.at);
         let is_large = graph.n() >= LEAST.max(self.graph.n() / PARTS);
-        if !is_large || !is_like_a_plane(start.cost, small) {
-            return Vec::new();
+        if !is_large || !is_like_a_plane(root.small, small) {
+            return root;
         }
-        let rivals = (1..=RIVALS).into_par_iter().map(|k| {
-            let (cost, tree) = self.rival(small, graph.n(), mix(seed ^ mix(k)));
-            let at = start.at;
-            Start { at, cost, tree }
+        let rivals = (1..=RIVALS).into_par_iter();
+        let rivals = rivals.map(|k| self.rival(small, graph.n(), mix(seed ^ mix(k))));
+        let mut rivals: Vec<(f64, Growing)> = rivals.collect();
+        let costs = rivals.iter().map(|rival| rival.0);
+        let least = costs.fold(root.small, f64::min);
+        rivals.retain(|rival| rival.0 <= CLOSE * least);
+        let raised = rivals.into_par_iter().map(|(cost, tree)| {
+            let at = root.at;
+            self.raised(graph, levels, Start { at, cost, tree })
         });
-        let mut rivals: Vec<Start> = rivals.collect();
-        let costs = rivals.iter().map(|rival| rival.cost);
-        let least = costs.fold(start.cost, f64::min);
-        rivals.retain(|rival| rival.cost <= CLOSE * least);
-        rivals
+        let raised: Vec<Root> = raised.collect();
+        let better = |a: Root, b: Root| if b.cost < a.cost { b } else { a };
+        raised.into_iter().fold(root, better)
     }
 
     /// A separator of `small`, a coarser version of a graph of `n` vertices, by coarser graphs that no other one has.

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use crate::mindeg::NONE;
-use crate::nd::bisect::{Level, Separation};
+use crate::nd::bisect::Level;
 use crate::nd::board::{Board, MarkedSides, TreeNode, side_of};
 use crate::nd::buckets::values;
 use crate::nd::coarsen::Coarsener;
@@ -54,11 +54,34 @@ pub(crate) struct Tries {
     others: Vec<Growing>,
 }
 
+impl Tries {
+    /// Of the random choices of the first one.
+    pub(crate) fn seed(&self) -> u64 {
+        self.first.seed
+    }
+}
+
 /// A tree on a level on which trees are compared.
 pub(crate) struct Start {
     pub(crate) at: usize,
     pub(crate) cost: f64,
     pub(crate) tree: Growing,
+}
+
+/// A tree of one separator, refined up to the graph.
+pub(crate) struct Root {
+    /// The level on which it was compared with others, and its cost there.
+    pub(crate) at: usize,
+    pub(crate) small: f64,
+    pub(crate) cost: f64,
+    pub(crate) tree: Growing,
+}
+
+impl Root {
+    /// Weights of the two sides and of the separator.
+    pub(crate) fn weight(&self) -> [u64; 3] {
+        [2, 3, 1].map(|t: usize| self.tree.label_weights[t].get())
+    }
 }
 
 /// The number of the first of the `levels` below `graph` with at most an eighth of its vertices, or of the last: there several trials,
@@ -148,7 +171,7 @@ impl Dissection<'_> {
         }
     }
 
-    /// The first separator of the best of the `tries` alone, or of its [rivals](Self::raised), refined up to `graph`, and its cost; none where its cost and
+    /// The first separator of the best of the `tries` alone, refined up to `graph`; none where its cost and
     /// the graph on the level where trials are compared are not as `wanted`.
     pub(crate) fn root(
         &self,
@@ -156,14 +179,27 @@ impl Dissection<'_> {
         levels: &[Level],
         tries: &Tries,
         wanted: impl Fn(f64, &Weighted) -> bool,
-    ) -> Option<(f64, Separation)> {
+    ) -> Option<Root> {
         let cost = |level: &Weighted, tree: &Growing| self.root_cost(level, tree);
         let start = self.start(graph, levels, tries, 4, cost);
         if !start.tree.divided[1] || !wanted(start.cost, at_level(graph, levels, start.at)) {
             return None;
         }
-        let (cost, tree) = self.raised(graph, levels, start, tries.first.seed);
-        Some((cost, tree.into_separation()))
+        Some(self.raised(graph, levels, start))
+    }
+
+    /// The separator of `start` refined up to `graph`.
+    pub(super) fn raised(&self, graph: &Weighted, levels: &[Level], start: Start) -> Root {
+        let Start { at, cost, mut tree } = start;
+        for at in (0..at).rev() {
+            self.raise(graph, levels, at, &mut tree);
+        }
+        Root {
+            at,
+            small: cost,
+            cost: self.root_cost(graph, &tree),
+            tree,
+        }
     }
 
     /// The `tries` grown to nodes below `nodes` and up to a level of few vertices, so that several cost little; the best.
