@@ -4,7 +4,7 @@
 //! tilted may have many more vertices than a straight one (a fifth more at a tilt of one to five, where each vertex has eight neighbors), and
 //! moves of single vertices never straighten it. So the first separator of a large part of a plane has rivals, each from
 //! coarser graphs of its own, and all that are not much worse on the small level, where they cost little, are refined up to the
-//! graph, which says who wins.
+//! graph, which says who wins. Where a level of a search is taken instead (`levels`) nobody rivals it.
 
 use rayon::prelude::*;
 
