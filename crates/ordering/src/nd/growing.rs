@@ -65,6 +65,11 @@ impl Growing {
         }
     }
 
+    /// Weights of the two sides and of the separator of a tree of one.
+    pub(crate) fn weights(&self) -> [u64; 3] {
+        [2, 3, 1].map(|t: usize| self.label_weights[t].get())
+    }
+
     /// The tree of one separator as a separation.
     pub(crate) fn into_separation(self) -> Separation {
         let sides = [SEPARATOR, SEPARATOR, 0, 1];
@@ -77,7 +82,7 @@ impl Growing {
             separator: separator
                 .filter(|&v| side[v as usize] == SEPARATOR)
                 .collect(),
-            weight: [2, 3, 1].map(|t: usize| self.label_weights[t].get()),
+            weight: self.weights(),
             side,
         }
     }

@@ -162,7 +162,7 @@ impl Dissection<'_> {
         if graph.n() < ALONE * self.piece {
             return None;
         }
-        let is_good = |root: &Root| self.options.halves(graph.n(), &root.weight());
+        let is_good = |root: &Root| self.options.halves(graph.n(), &root.tree.weights());
         let best = |root: Root| {
             let best = self.best_of_rivals(graph, levels, root, tries.seed());
             is_good(&best).then(|| (best.tree.into_separation(), None))

@@ -16,14 +16,14 @@ use crate::nd::large::is_like_a_plane;
 use crate::nd::random::mix;
 use crate::nd::tree::{Root, Start, at_level};
 
-/// Rivals of a separator. With three or four instead of two a tenth more time goes for nothing.
+/// Rivals of a separator. Three instead of two take some percent more time, for no fewer operations.
 const RIVALS: u64 = 2;
 
 /// Parts of at least one in so many vertices of the whole graph have rivals: each halving of a plane leaves less to gain, and costs as much.
 /// With 32 there are half a percent fewer operations, for five percent of the time.
 const PARTS: usize = 16;
 
-/// Parts of fewer vertices have none: in graphs of some thousand, rivals take a third of the time.
+/// Parts of fewer vertices have none: in graphs of some thousand, rivals take a third more time.
 const LEAST: usize = 8000;
 
 /// Separators that cost up to so many times as much as the best one of the small level are looked at on the graph.

@@ -77,13 +77,6 @@ pub(crate) struct Root {
     pub(crate) tree: Growing,
 }
 
-impl Root {
-    /// Weights of the two sides and of the separator.
-    pub(crate) fn weight(&self) -> [u64; 3] {
-        [2, 3, 1].map(|t: usize| self.tree.label_weights[t].get())
-    }
-}
-
 /// The number of the first of the `levels` below `graph` with at most an eighth of its vertices, or of the last: there several trials,
 /// or a search, cost little.
 pub(crate) fn small_level(graph: &Weighted, levels: &[Level]) -> usize {
@@ -228,8 +221,7 @@ impl Dissection<'_> {
     }
 
     pub(super) fn root_cost(&self, graph: &Weighted, tree: &Growing) -> f64 {
-        let weight = [2, 3, 1].map(|t: usize| tree.label_weights[t].get());
-        self.options.goal(graph.total).cost(&weight)
+        self.options.goal(graph.total).cost(&tree.weights())
     }
 
     /// Takes the tree from `levels[at]` (from nowhere: the end of `levels`) to the level above it in
