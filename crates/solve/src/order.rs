@@ -231,15 +231,37 @@ mod tests {
         assert_eq!(sum.into_inner(), 190);
     }
 
-    #[test]
-    fn fronts_come_after_their_children_on_the_way_up_and_before_them_on_the_way_down() {
-        let model: tamarack_sparse::models::Model = "p3d7_20".parse().unwrap();
+    fn plan(model: &str) -> Substitution {
+        let model: tamarack_sparse::models::Model = model.parse().unwrap();
         let a = model.generate::<f64>().unwrap();
         let method = Method::NestedDissection(Default::default());
         let order = tamarack_ordering::order(a.pattern(), &method, &mut Workspace::default());
         let options = SymbolicOptions::default();
         let symbolic = SymbolicFactor::analyze(a.pattern(), &order.unwrap(), &options).unwrap();
-        let plan = Substitution::new(&Arc::new(symbolic));
+        Substitution::new(&Arc::new(symbolic))
+    }
+
+    #[test]
+    fn the_last_node_in_postorder_is_taken_first() {
+        let plan = plan("p3d7_30");
+        assert!(plan.nodes() > 64, "more than a word of bits");
+        let counters = Counters::new(&plan);
+        (0..plan.nodes() as u32).for_each(|node| counters.give(plan.rank(node)));
+        let taken = std::iter::from_fn(|| counters.take());
+        assert!(taken.eq((0..plan.nodes() as u32).rev()));
+        let roots = (0..plan.nodes() as u32).map(|rank| {
+            let node = plan.node(rank) as usize;
+            match node.checked_sub(plan.groves.len()) {
+                None => plan.groves[node].root,
+                Some(at) => plan.top[at].s,
+            }
+        });
+        assert!(roots.is_sorted());
+    }
+
+    #[test]
+    fn fronts_come_after_their_children_on_the_way_up_and_before_them_on_the_way_down() {
+        let plan = plan("p3d7_20");
         assert!(plan.top.len() > 10, "{}", plan.top.len());
         let counters = Counters::new(&plan);
         for threads in [1, 2, 5] {
