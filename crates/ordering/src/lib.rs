@@ -11,6 +11,7 @@ mod method;
 mod mindeg;
 mod nd;
 mod near;
+mod parts;
 mod rcm;
 mod workspace;
 

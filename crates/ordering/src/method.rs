@@ -9,9 +9,10 @@ use tamarack_sparse::{Pattern, Permutation};
 use crate::error::{OrderingError, refill};
 use crate::graph::Graph;
 use crate::guide::{Coordinates, PartitionTree};
-use crate::mindeg::{Amd, AmdOptions, Mmd, MmdOptions, QuotientGraph, Selection};
+use crate::mindeg::{Amd, AmdOptions, Mmd, MmdOptions, QuotientGraph, Selection, is_fringed};
 use crate::nd::{self, NdOptions};
 use crate::near;
+use crate::parts;
 use crate::rcm;
 use crate::workspace::Workspace;
 
@@ -30,7 +31,8 @@ pub enum Method {
     /// Approximate minimum degree (Amestoy, Davis, Duff 1996), or minimum fill (Rothberg and Eisenstat 1998), as
     /// [`AmdOptions::selection`] says. Trees and chains of networks go first; of small ones, what these leave is eliminated by exact
     /// degrees, whatever the selection, and nothing is set aside. Unknowns of many whose numbers say nothing of where they are, as mesh
-    /// generators give them, are first numbered by a breadth-first search; those of a band, or others that fill nothing in, stay.
+    /// generators give them, are first numbered by a breadth-first search; those of a band, or others that fill nothing in, stay. Large grids of
+    /// few neighbors are cut into about four parts for minimum fill, which several threads order at the same time.
     Amd(AmdOptions),
     /// Multilevel nested dissection (George 1973; Hendrickson and Rothberg 1998).
     NestedDissection(NdOptions),
@@ -141,6 +143,7 @@ pub fn order_until(
             finish(ws)?;
         }
         Method::Amd(_) if is_perfect(pattern) => return Ok(Permutation::identity(n)),
+        Method::Amd(options) if order_in_parts(pattern, options, stop, &mut ws.order)? => (),
         Method::Amd(options) => {
             let near = load(pattern, &mut ws.quotient)?;
             let mut elimination = Amd::new(ws, n as u32, options.aggressive)
@@ -192,6 +195,34 @@ fn is_perfect(pattern: &Pattern) -> bool {
         }
         _ => true,
     })
+}
+
+/// Orders a pattern in [parts], if it is large, its neighbors are few and none has very many, and it has no fringe that is worth going first.
+fn order_in_parts(
+    pattern: &Pattern,
+    options: &AmdOptions,
+    stop: &AtomicBool,
+    order: &mut Vec<u32>,
+) -> Result<bool, OrderingError> {
+    let n = pattern.n();
+    if !parts::may_be_cut(n, pattern.nnz_full() as usize - n, options) {
+        return Ok(false);
+    }
+    let graph = Graph::from_pattern(pattern)?;
+    let most = options.dense_limit(n) as usize;
+    let degrees = || (0..n as u32).map(|v| graph.degree(v));
+    if is_fringed(n, degrees()) || degrees().any(|degree| degree > most) {
+        return Ok(false);
+    }
+    let neighbors = |v: u32| graph.neighbors(v);
+    if near::is_scattered(n, neighbors) {
+        near::reversed_search(n, neighbors, order, |_, _, _| ())?;
+    } else {
+        refill(order, n, 0)?;
+        order.iter_mut().zip(0..).for_each(|(to, v)| *to = v);
+    }
+    let graph = nd::Weighted::new(graph, vec![1; n]);
+    parts::order(&graph, order, options, stop)
 }
 
 /// Loads a pattern, and numbers its unknowns anew where theirs are scattered: the unknown of each number, if they have others.

@@ -15,12 +15,17 @@ const LEAST_SHARE: usize = 8;
 /// Entries of the longest list that is read for that: vertices beside a hub are left for later, when it has been set aside.
 const LONGEST: u32 = if cfg!(test) { 8 } else { 64 };
 
+/// Whether so many of a graph's `n` vertices have few neighbors that it is worth eliminating them beforehand.
+pub(crate) fn is_fringed(n: usize, degrees: impl Iterator<Item = usize>) -> bool {
+    degrees.filter(|&degree| degree <= 2).count() >= n / LEAST_SHARE
+}
+
 impl Amd<'_> {
     /// Whether trees and chains are a part of the graph that is worth [`eliminate_fringe`](Self::eliminate_fringe). Not where there are a
     /// few such vertices only: the corners of grids, for example, where a good order begins at what the first pivots touch.
     pub(crate) fn has_fringe(&self) -> bool {
-        let few = self.q.nodes.iter().filter(|node| node.degree <= 2).count();
-        few >= self.q.n() / LEAST_SHARE
+        let degrees = self.q.nodes.iter().map(|node| node.degree as usize);
+        is_fringed(self.q.n(), degrees)
     }
 
     /// Eliminates the trees that hang on the graph, leaf by leaf, and then its chains, before any degrees are sorted: of a graph as

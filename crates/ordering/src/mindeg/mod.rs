@@ -8,6 +8,7 @@ mod lists;
 mod mmd;
 mod observer;
 mod order;
+mod piece;
 mod quotient;
 mod selection;
 mod supervariables;
@@ -16,6 +17,7 @@ mod tests;
 
 pub(crate) use amd::Amd;
 pub use amd::AmdOptions;
+pub(crate) use fringe::is_fringed;
 pub(crate) use lists::{DegreeLists, NONE};
 pub(crate) use mmd::Mmd;
 pub use mmd::MmdOptions;

@@ -104,6 +104,31 @@ impl Weighted {
         self.edge_weights = joined(|part| &mut part.edge_weights);
     }
 
+    /// The same graph with its vertices in the order of `list`, edges of weight 1.
+    pub(crate) fn renumbered(&self, list: &[u32]) -> Self {
+        let mut number = zeroed(self.n());
+        for (k, &v) in (0..).zip(list) {
+            number[v as usize] = k;
+        }
+        let parts = list.par_chunks(CHUNK).map(|chunk| {
+            let mut part = Self::default();
+            part.clear();
+            for &v in chunk {
+                let neighbors = self.neighbors(v).iter();
+                part.adjacency
+                    .extend(neighbors.map(|&u| number[u as usize]));
+                part.offsets.push(part.adjacency.len() as u64);
+                part.weights.push(self.weights[v as usize]);
+            }
+            part
+        });
+        let mut graph = Self::default();
+        graph.clear();
+        graph.append(parts.collect());
+        graph.total = self.total;
+        graph
+    }
+
     /// Makes `part` the subgraph on `vertices`; `place(u)` is the number in it of a vertex that
     /// belongs to it, and [`NONE`] for others. Long lists are counted, then written, in chunks at the same time.
     pub(crate) fn extract(

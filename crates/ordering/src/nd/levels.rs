@@ -36,6 +36,34 @@ pub(crate) fn may_be_thin(graph: &Weighted) -> bool {
     graph.adjacency.len() <= MOST_NEIGHBORS * graph.n()
 }
 
+/// Writes the neighbors of a level of a search behind it in the queue, those for which `is_new`, and returns where they end. Each is written, and
+/// counted if it is new, so that there is no branch to guess: the queue has one place more than there are vertices.
+pub(crate) fn reach_neighbors(
+    graph: &Weighted,
+    queue: &mut [u32],
+    level: Range<usize>,
+    mut is_new: impl FnMut(u32) -> bool,
+) -> usize {
+    let (mut from, end) = (level.start, level.end);
+    let mut count = end;
+    while from < end {
+        let together = TOGETHER.min(end - from);
+        let mut lists = [&[][..]; TOGETHER];
+        for (list, &v) in lists.iter_mut().zip(&queue[from..from + together]) {
+            *list = graph.neighbors(v);
+        }
+        // Read before they are wanted, all at once.
+        let first = lists.iter().filter_map(|list| list.first());
+        std::hint::black_box(first.fold(0, |a, b| a ^ b));
+        for &u in lists[..together].iter().copied().flatten() {
+            queue[count] = u;
+            count += usize::from(is_new(u));
+        }
+        from += together;
+    }
+    count
+}
+
 /// A search: who has been reached, and in what order.
 #[derive(Default)]
 struct Search {
@@ -159,9 +187,7 @@ fn end(graph: &Weighted, levels: &[Level], search: &mut Search) -> Option<u32> {
 }
 
 impl Search {
-    /// Goes through the component of `start`, breadth first, as long as it is to `go_on` after each level. Every
-    /// neighbor is written behind the queue and counted if it is new:
-    /// no branch to guess.
+    /// Goes through the component of `start`, breadth first, as long as it is to `go_on` after each level.
     fn run(&mut self, graph: &Weighted, start: u32, mut go_on: impl FnMut(&[u32]) -> bool) {
         let n = graph.n();
         self.reached = zeroed(n);
@@ -171,23 +197,11 @@ impl Search {
         reached[start as usize] = 1;
         let (mut from, mut count) = (0, 1);
         while from < count && go_on(&queue[from..count]) {
-            let end = count;
-            while from < end {
-                let together = TOGETHER.min(end - from);
-                let mut lists = [&[][..]; TOGETHER];
-                for (list, &v) in lists.iter_mut().zip(&queue[from..from + together]) {
-                    *list = graph.neighbors(v);
-                }
-                // Read before they are wanted, all at once.
-                let first = lists.iter().filter_map(|list| list.first());
-                std::hint::black_box(first.fold(0, |a, b| a ^ b));
-                for &u in lists[..together].iter().copied().flatten() {
-                    queue[count] = u;
-                    let known = std::mem::replace(&mut reached[u as usize], 1);
-                    count += usize::from(1 - known);
-                }
-                from += together;
-            }
+            let level = from..count;
+            from = count;
+            count = reach_neighbors(graph, queue, level, |u| {
+                std::mem::replace(&mut reached[u as usize], 1) == 0
+            });
         }
         self.count = count;
     }

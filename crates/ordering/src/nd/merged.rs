@@ -13,6 +13,7 @@ use crate::nd::leaf::LeafSpace;
 use crate::nd::planes::Points;
 use crate::nd::{By, Dissection, NdOptions, check_order};
 use crate::near;
+use crate::parts;
 
 /// The adjacency graph of a symmetric matrix in which unknowns with the same neighbors, themselves included, are one vertex
 /// (Ashcraft 1995), and unknowns with very many neighbors are left out.
@@ -112,7 +113,11 @@ impl MergedGraph {
         if near::is_scattered(self.n(), neighbors) {
             near::reversed_search(self.n(), neighbors, &mut list, |_, _, _| ())?;
         }
-        LeafSpace::default().order_by(graph, &mut list, stop, options)?;
+        let in_parts = parts::may_be_cut(self.n(), self.nnz(), options)
+            && parts::order(graph, &mut list, options, stop)?;
+        if !in_parts {
+            LeafSpace::default().order_by(graph, &mut list, stop, options)?;
+        }
         let mut order = Vec::new();
         self.expand(list, &mut order);
         Permutation::from_elimination_order(&order).map_err(|_| OrderingError::Internal)

@@ -1,0 +1,187 @@
+//! A part cut along levels of a breadth-first search.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+use tamarack_sparse::memory::zeroed;
+
+use crate::nd::{NdOptions, Weighted, reach_neighbors};
+
+/// Mark of the vertices in separators. Others have the number of the last search that reached them, or of the piece that they belong to.
+pub(super) const SEPARATOR: u8 = u8::MAX;
+
+/// Marks that a cut needs: two searches, and what is left and right of the levels.
+const MARKS: u8 = 4;
+
+/// A level that costs less than so many times the square root of the vertices is good: the corner of a square costs 0.9 times the root. Else
+/// the search begins again where it ended, which may be a corner.
+const GOOD: f64 = 1.05;
+
+/// A level of more is not taken. A torus is cut by two of a side each.
+const WIDEST: f64 = 2.2;
+
+/// A second level, farther on, is taken if it has less than so many times the root of the vertices behind the first: it cuts the opposite corner
+/// of a square off. On a ring or a torus each level is two cuts, and half of one wants one.
+const BEHIND: f64 = 1.2;
+
+/// A part of which the search does not reach one in so many vertices is not cut.
+const LACKS: usize = 8;
+
+/// Weights before a level, behind it and of it.
+type Weights = [u64; 3];
+
+/// A search through a part.
+struct Search {
+    /// The vertices in the order in which they are reached, then others, of no meaning.
+    queue: Vec<u32>,
+    /// Vertices that are reached.
+    count: usize,
+    /// What the best level costs, over the square root of the vertices; infinite where there is none.
+    over_root: f64,
+    /// Where in the queue it stands.
+    level: Range<usize>,
+    /// The same of a level behind it, empty where there is none that cuts what is left.
+    behind: Range<usize>,
+}
+
+/// Puts a part into the order left, middle, right, separators, and marks the latter; returns how many are in the first three. So many `cuts` this
+/// is, one within the other, from 0.
+pub(super) fn cut(
+    graph: &Weighted,
+    marks: &[AtomicU8],
+    list: &mut [u32],
+    options: &NdOptions,
+    cuts: u8,
+) -> Option<[usize; 3]> {
+    let mut round = MARKS * cuts + 1;
+    let mut search = Search::run(graph, marks, list, list[0], options, round);
+    if LACKS * (list.len() - search.count) > list.len() {
+        return None;
+    }
+    if search.over_root > GOOD {
+        round += 1;
+        let last = search.queue[search.count - 1];
+        search = Search::run(graph, marks, list, last, options, round);
+    }
+    if search.over_root > WIDEST {
+        return None;
+    }
+    let [left, right] = [round + 1, round + 2];
+    let Search { level, behind, .. } = search;
+    let pieces = [
+        (0..level.start, left),
+        (level, SEPARATOR),
+        (behind.end..search.count, right),
+        (behind.clone(), SEPARATOR),
+    ];
+    let last = if behind.is_empty() { 2 } else { 4 };
+    for (range, mark) in &pieces[..last] {
+        let vertices = search.queue[range.clone()].iter();
+        vertices.for_each(|&v| marks[v as usize].store(*mark, Relaxed));
+    }
+    // What is not reached is in the middle.
+    let piece_of = |v: u32| match marks[v as usize].load(Relaxed) {
+        SEPARATOR => 3,
+        mark if mark == left => 0,
+        mark if mark == right => 2,
+        _ => 1,
+    };
+    Some(sort(list, &mut search.queue, piece_of))
+}
+
+/// Sorts a list by pieces, stable, so that numbers stay as near each other as they were; the sizes of the first three of four.
+fn sort(list: &mut [u32], copy: &mut Vec<u32>, piece_of: impl Fn(u32) -> usize) -> [usize; 3] {
+    let mut sizes = [0; 4];
+    list.iter().for_each(|&v| sizes[piece_of(v)] += 1);
+    let [left, middle, right, _] = sizes;
+    let mut next = [0, left, left + middle, left + middle + right];
+    copy.clear();
+    copy.extend_from_slice(list);
+    for &v in &*copy {
+        let at = &mut next[piece_of(v)];
+        list[*at] = v;
+        *at += 1;
+    }
+    [left, middle, right]
+}
+
+impl Search {
+    /// Goes through the part from `start`, breadth first. All marks of the part are less than `round`.
+    fn run(
+        graph: &Weighted,
+        marks: &[AtomicU8],
+        part: &[u32],
+        start: u32,
+        options: &NdOptions,
+        round: u8,
+    ) -> Self {
+        let n = part.len();
+        let weight_of = |vertices: &[u32]| {
+            let weights = vertices
+                .iter()
+                .map(|&v| u64::from(graph.weights[v as usize]));
+            weights.sum::<u64>()
+        };
+        let total = weight_of(part);
+        let goal = options.goal(total);
+        let mut queue = zeroed(n + 1);
+        queue[0] = start;
+        marks[start as usize].store(round, Relaxed);
+        let (mut from, mut count, mut before) = (0, 1, 0);
+        let (mut best, mut cost) = (([0; 3], 0..0), f64::INFINITY);
+        let mut passed = Vec::new();
+        while from < count {
+            let level = from..count;
+            let own = weight_of(&queue[level.clone()]);
+            let weight = [before, total - before - own, own];
+            if goal.cost(&weight) < cost && options.halves(n, &weight) {
+                cost = goal.cost(&weight);
+                best = (weight, level.clone());
+                passed.clear();
+            } else {
+                passed.push((weight, level.clone()));
+            }
+            before += own;
+            from = count;
+            count = reach_neighbors(graph, &mut queue, level, |u| {
+                let mark = &marks[u as usize];
+                let known = mark.load(Relaxed);
+                mark.store(known.max(round), Relaxed);
+                known < round
+            });
+        }
+        let (weight, level) = best;
+        Self {
+            queue,
+            count,
+            over_root: cost * (n as f64).sqrt() / total as f64,
+            behind: level_behind(passed, n, weight, cost, options).unwrap_or(0..0),
+            level,
+        }
+    }
+}
+
+/// The best of the levels `passed` behind one with this `weight` and `cost` in a part of `n` vertices, as a separator of what is behind that one.
+fn level_behind(
+    passed: Vec<(Weights, Range<usize>)>,
+    n: usize,
+    weight: Weights,
+    cost: f64,
+    options: &NdOptions,
+) -> Option<Range<usize>> {
+    let goal = options.goal(weight[1]);
+    let [first, rest, own] = weight;
+    let total = first + rest + own;
+    let left = n as f64 * rest as f64 / total as f64;
+    let most = cost.min(BEHIND * rest as f64 / left.sqrt());
+    let levels = passed.into_iter().map(|([before, after, own_of], level)| {
+        let weight = [before - first - own, after, own_of];
+        (weight, level)
+    });
+    levels
+        .filter(|(weight, _)| options.halves(n, weight))
+        .map(|(weight, level)| (goal.cost(&weight), level))
+        .filter(|(cost, _)| *cost < most)
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, level)| level)
+}

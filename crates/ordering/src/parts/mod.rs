@@ -1,0 +1,200 @@
+//! Minimum fill of a large plane of few neighbors, in a few parts by as many threads.
+//!
+//! Of a grid of squares minimum fill makes what a dissection does if it begins at corners, and much more where there are none, as on a disc or
+//! a torus: of equal variables the first is eliminated, and nothing tells them apart. Such graphs have thin levels in a breadth-first search (George and
+//! Liu 1978), and parts between these have corners. So the graph is cut along levels into about [`PARTS`], whatever the number of threads; each
+//! is ordered with the separators around it as its halo (Pellegrini, Roman, Amestoy 2000), and separators come last. Linear in the edges but for
+//! minimum fill itself; `docs/decisions/0018-fill-in-parts.md` has what it gains.
+
+mod level;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::OrderingError;
+use crate::mindeg::{Amd, AmdOptions, NONE, Selection};
+use crate::nd::{NdOptions, Numbers, Weighted, atomics};
+use crate::workspace::Workspace;
+use level::{SEPARATOR, cut};
+
+/// Parts of a graph, about. More cost squares operations, and one thread time.
+const PARTS: usize = 4;
+
+/// Vertices of a part at least, about.
+const LEAST: usize = if cfg!(test) { 256 } else { 1 << 16 };
+
+/// Fewer neighbors of a vertex, on average, has a grid of squares (4). In meshes of triangles (6) levels are thick: `ng_squarehole_p1` takes 1.3
+/// times the operations in parts.
+const FEW_NEIGHBORS: usize = 5;
+
+/// Whether a graph of `n` vertices with so many stored neighbors may be cut.
+pub(crate) fn may_be_cut(n: usize, neighbors: usize, options: &AmdOptions) -> bool {
+    options.selection == Selection::MeanFill && n >= 2 * LEAST && neighbors < FEW_NEIGHBORS * n
+}
+
+/// Orders `list`, which has all vertices of `graph`, if it is cut; else nothing happens, and the answer is false. Neighbors should be near each
+/// other in the list.
+pub(crate) fn order(
+    graph: &Weighted,
+    list: &mut [u32],
+    options: &AmdOptions,
+    stop: &AtomicBool,
+) -> Result<bool, OrderingError> {
+    if list.is_sorted() {
+        return order_near(graph, list, options, stop);
+    }
+    // Neighbors that are far from each other would be a miss of the caches each time.
+    let graph = graph.renumbered(list);
+    let mut found: Vec<u32> = (0..graph.n() as u32).collect();
+    let is_cut = order_near(&graph, &mut found, options, stop)?;
+    if is_cut {
+        found.iter_mut().for_each(|k| *k = list[*k as usize]);
+        list.copy_from_slice(&found);
+    }
+    Ok(is_cut)
+}
+
+/// [`order`] where neighbors have numbers near each other.
+fn order_near(
+    graph: &Weighted,
+    list: &mut [u32],
+    options: &AmdOptions,
+    stop: &AtomicBool,
+) -> Result<bool, OrderingError> {
+    let n = graph.n();
+    let dissection = NdOptions::default();
+    let mut marks = Vec::new();
+    marks.resize_with(n, || AtomicU8::new(0));
+    let Some(sizes) = cut(graph, &marks, list, &dissection, 0) else {
+        return Ok(false);
+    };
+    let parts = Parts {
+        graph,
+        options,
+        dissection,
+        stop,
+        marks,
+        numbers: atomics(n),
+        spaces: Mutex::default(),
+    };
+    parts.order_pieces(list, sizes, 1)?;
+    Ok(true)
+}
+
+/// A graph on the way into parts.
+struct Parts<'a> {
+    graph: &'a Weighted,
+    options: &'a AmdOptions,
+    /// What a good cut is.
+    dissection: NdOptions,
+    stop: &'a AtomicBool,
+    /// Who stands in separators, and how often the others were searched.
+    marks: Vec<AtomicU8>,
+    /// Place of each vertex in its part, once that is ordered.
+    numbers: Vec<AtomicU32>,
+    /// Spaces not in use.
+    spaces: Mutex<Vec<Space>>,
+}
+
+impl Parts<'_> {
+    /// Orders the parts of these sizes that `list` begins with, which so many cuts have made.
+    fn order_pieces(
+        &self,
+        list: &mut [u32],
+        [left, middle, right]: [usize; 3],
+        cuts: u8,
+    ) -> Result<(), OrderingError> {
+        let (left, rest) = list.split_at_mut(left);
+        let (middle, rest) = rest.split_at_mut(middle);
+        let right = &mut rest[..right];
+        let outer = || {
+            let (a, b) = rayon::join(
+                || self.order_part(left, cuts),
+                || self.order_part(right, cuts),
+            );
+            a.and(b)
+        };
+        // The middle may be cut once more.
+        let (a, b) = rayon::join(|| self.order_part(middle, cuts), outer);
+        a.and(b)
+    }
+
+    /// Orders a part, which is cut if it is still large.
+    fn order_part(&self, list: &mut [u32], cuts: u8) -> Result<(), OrderingError> {
+        if list.is_empty() {
+            return Ok(());
+        }
+        if self.stop.load(Relaxed) {
+            return Err(OrderingError::Stopped);
+        }
+        let n = self.graph.n();
+        // Half as large again as the parts that are wanted.
+        if list.len() >= (n / PARTS * 3 / 2).max(2 * LEAST)
+            && let Some(sizes) = cut(self.graph, &self.marks, list, &self.dissection, cuts)
+        {
+            return self.order_pieces(list, sizes, cuts + 1);
+        }
+        let lock = || self.spaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let space = lock().pop();
+        let mut space = space.unwrap_or_default();
+        let result = space.eliminate(self, list);
+        lock().push(space);
+        result
+    }
+}
+
+/// Memory of one thread.
+#[derive(Default)]
+struct Space {
+    ws: Workspace,
+    /// The part, then its halo.
+    vertices: Vec<u32>,
+    /// The halo, and numbers there.
+    halo: Vec<u32>,
+    in_halo: Numbers,
+}
+
+impl Space {
+    /// Orders a part in place.
+    fn eliminate(&mut self, parts: &Parts<'_>, list: &mut [u32]) -> Result<(), OrderingError> {
+        let Self {
+            ws,
+            vertices,
+            halo,
+            in_halo,
+        } = self;
+        let own = list.len() as u32;
+        for (number, &v) in (0..).zip(&*list) {
+            parts.numbers[v as usize].store(number, Relaxed);
+        }
+        vertices.clear();
+        vertices.extend_from_slice(list);
+        halo.clear();
+        in_halo.clear(list.len().isqrt(), parts.graph.n());
+        ws.quotient
+            .load_piece(parts.graph, list, vertices, |u, vertices| {
+                if parts.marks[u as usize].load(Relaxed) != SEPARATOR {
+                    return parts.numbers[u as usize].load(Relaxed);
+                }
+                let known = halo.len();
+                let number = own + in_halo.find(u, halo);
+                vertices.extend_from_slice(&halo[known..]);
+                number
+            })?;
+        Amd::new(ws, own, parts.options.aggressive)
+            .by(parts.options.selection)
+            .until(parts.stop)
+            .within(parts.options.most_reads)
+            .run(NONE, &mut ())?;
+        ws.order.clear();
+        ws.order.resize(vertices.len(), 0);
+        ws.quotient
+            .elimination_order(&mut ws.order, &mut ws.scratch)?;
+        for (slot, &k) in list.iter_mut().zip(&ws.order) {
+            *slot = vertices[k as usize];
+        }
+        Ok(())
+    }
+}

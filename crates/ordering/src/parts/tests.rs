@@ -1,0 +1,172 @@
+use tamarack_sparse::Pattern;
+use tamarack_symbolic::{SymbolicDraft, SymbolicOptions};
+use tamarack_testkit::{Rng, pattern_of_edges};
+
+use super::*;
+use crate::graph::Graph;
+use crate::{Method, order as order_by};
+
+/// Neighbors to the right and below of the places of a square that are `there`; in a closed one those at the ends are neighbors, too.
+fn grid(side: u32, closed: bool, mut there: impl FnMut(u32, u32) -> bool) -> Pattern {
+    let mut number = vec![NONE; (side * side) as usize];
+    let mut n = 0;
+    for v in 0..side * side {
+        if there(v / side, v % side) {
+            number[v as usize] = n;
+            n += 1;
+        }
+    }
+    let place = |x: u32, y: u32| number[(x % side * side + y % side) as usize];
+    let mut edges = Vec::new();
+    for (x, y) in (0..side * side).map(|v| (v / side, v % side)) {
+        for (a, b) in [(x + 1, y), (x, y + 1)] {
+            let both = [place(x, y), place(a, b)];
+            if (closed || a < side && b < side) && both[0] != NONE && both[1] != NONE {
+                edges.push((both[0], both[1]));
+            }
+        }
+    }
+    pattern_of_edges(n as usize, &edges)
+}
+
+fn disc(side: u32) -> Pattern {
+    let from_middle = |x: u32| (f64::from(x) + 0.5 - f64::from(side) / 2.0).powi(2);
+    let radius = f64::from(side) / 2.0;
+    grid(side, false, |x, y| {
+        from_middle(x) + from_middle(y) < radius * radius
+    })
+}
+
+fn with_holes(side: u32, seed: u64) -> Pattern {
+    let mut random = Rng::new(seed);
+    grid(side, false, |_, _| !random.chance(0.1))
+}
+
+fn weighted(pattern: &Pattern, seed: u64) -> Weighted {
+    let mut random = Rng::new(seed);
+    let weights = (0..pattern.n()).map(|_| 1 + random.below(3) as u32);
+    Weighted::new(Graph::from_pattern(pattern).unwrap(), weights.collect())
+}
+
+fn marks(n: usize) -> Vec<AtomicU8> {
+    (0..n).map(|_| AtomicU8::new(0)).collect()
+}
+
+/// The pieces of the first cut; none if there is no cut.
+fn pieces(graph: &Weighted) -> Option<[Vec<u32>; 3]> {
+    let n = graph.n();
+    let marks = marks(n);
+    let mut list: Vec<u32> = (0..n as u32).collect();
+    let sizes = cut(graph, &marks, &mut list, &NdOptions::default(), 0)?;
+    let mut rest = &list[..];
+    let pieces = sizes.map(|size| {
+        let (piece, behind) = rest.split_at(size);
+        rest = behind;
+        assert!(piece.is_sorted());
+        piece.to_vec()
+    });
+    for (v, mark) in marks.iter().enumerate() {
+        let is_marked = mark.load(Relaxed) == SEPARATOR;
+        assert_eq!(rest.contains(&(v as u32)), is_marked);
+    }
+    Some(pieces)
+}
+
+#[test]
+fn no_edge_joins_two_pieces() {
+    let mut cuts = 0;
+    for seed in 0..40 {
+        for pattern in [
+            with_holes(40, seed),
+            disc(30 + seed as u32),
+            grid(33, true, |_, _| true),
+        ] {
+            let graph = weighted(&pattern, seed);
+            let Some(pieces) = pieces(&graph) else {
+                continue;
+            };
+            let mut piece_of = vec![NONE; graph.n()];
+            for (k, piece) in (0..).zip(&pieces) {
+                piece.iter().for_each(|&v| piece_of[v as usize] = k);
+            }
+            for v in (0..graph.n() as u32).filter(|&v| piece_of[v as usize] != NONE) {
+                for &u in graph.neighbors(v) {
+                    let other = piece_of[u as usize];
+                    assert!(other == NONE || other == piece_of[v as usize]);
+                }
+            }
+            cuts += 1;
+        }
+    }
+    assert!(cuts > 100, "{cuts}");
+}
+
+#[test]
+fn a_square_loses_two_corners_and_a_torus_none() {
+    let unweighted = |closed| {
+        let graph = Graph::from_pattern(&grid(40, closed, |_, _| true)).unwrap();
+        Weighted::new(graph, vec![1; 1600])
+    };
+    let square = unweighted(false);
+    let [left, middle, right] = pieces(&square).unwrap().map(|piece| piece.len());
+    assert!(left > 250 && right > 250 && middle > left.max(right));
+    let torus = unweighted(true);
+    let [left, middle, right] = pieces(&torus).unwrap().map(|piece| piece.len());
+    assert!(right == 0 && left > 300 && middle > 1000);
+}
+
+#[test]
+fn what_has_no_thin_level_stays_whole() {
+    let edges = |n: u32, of: fn(u32) -> u32| (1..n).map(|i| (of(i), i)).collect::<Vec<_>>();
+    let halves = (0..1000u32).filter(|i| i % 500 != 0).map(|i| (i - 1, i));
+    let patterns = [
+        pattern_of_edges(1000, &edges(1000, |_| 0)),
+        pattern_of_edges(1000, &halves.collect::<Vec<_>>()),
+        pattern_of_edges::<u32>(1000, &[]),
+        tamarack_testkit::model("p3d7_12")
+            .pattern()
+            .as_ref()
+            .clone(),
+    ];
+    for pattern in patterns {
+        let graph = weighted(&pattern, 1);
+        let mut list: Vec<u32> = (0..graph.n() as u32).rev().collect();
+        let (before, options) = (list.clone(), AmdOptions::from(Selection::MeanFill));
+        let stop = AtomicBool::new(false);
+        assert_eq!(order(&graph, &mut list, &options, &stop), Ok(false));
+        assert_eq!(list, before);
+    }
+}
+
+#[test]
+fn all_vertices_are_ordered_alike_by_any_threads() {
+    let options = AmdOptions::from(Selection::MeanFill);
+    for pattern in [with_holes(70, 1), disc(61), grid(50, true, |_, _| true)] {
+        let graph = weighted(&pattern, 2);
+        let found = [1, 4].map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let mut list: Vec<u32> = (0..graph.n() as u32).rev().collect();
+            let ordered = || order(&graph, &mut list, &options, &AtomicBool::new(false));
+            assert_eq!(pool.build().unwrap().install(ordered), Ok(true));
+            list
+        });
+        assert_eq!(found[0], found[1]);
+        let mut sorted = found[0].clone();
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq(0..graph.n() as u32));
+        let stopped = AtomicBool::new(true);
+        let mut list: Vec<u32> = (0..graph.n() as u32).collect();
+        let result = order(&graph, &mut list, &options, &stopped);
+        assert_eq!(result, Err(OrderingError::Stopped));
+    }
+}
+
+#[test]
+fn parts_have_corners_where_there_were_none() {
+    let pattern = grid(100, true, |_, _| true).shared();
+    let method = Method::Amd(Selection::MeanFill.into());
+    let found = order_by(&pattern, &method, &mut Workspace::new()).unwrap();
+    let draft = SymbolicDraft::new(&pattern, &found, &SymbolicOptions::default()).unwrap();
+    // As a whole 4.3e7.
+    assert!(draft.flops() < 30_000_000, "{}", draft.flops());
+}
