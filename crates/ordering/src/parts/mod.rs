@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::OrderingError;
-use crate::mindeg::{Amd, AmdOptions, NONE, Selection};
+use crate::mindeg::{Amd, AmdOptions, MAX_ORDER, NONE, Selection};
 use crate::nd::{NdOptions, Numbers, Weighted, atomics};
 use crate::workspace::Workspace;
 use level::{SEPARATOR, cut};
@@ -31,7 +31,8 @@ const FEW_NEIGHBORS: usize = 5;
 
 /// Whether a graph of `n` vertices with so many stored neighbors may be cut.
 pub(crate) fn may_be_cut(n: usize, neighbors: usize, options: &AmdOptions) -> bool {
-    options.selection == Selection::MeanFill && n >= 2 * LEAST && neighbors < FEW_NEIGHBORS * n
+    let is_large = (2 * LEAST..=MAX_ORDER).contains(&n);
+    options.selection == Selection::MeanFill && is_large && neighbors < FEW_NEIGHBORS * n
 }
 
 /// Orders `list`, which has all vertices of `graph`, if it is cut; else nothing happens, and the answer is false. Neighbors should be near each
