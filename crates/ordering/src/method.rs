@@ -31,8 +31,8 @@ pub enum Method {
     /// Approximate minimum degree (Amestoy, Davis, Duff 1996), or minimum fill (Rothberg and Eisenstat 1998), as
     /// [`AmdOptions::selection`] says. Trees and chains of networks go first; of small ones, what these leave is eliminated by exact
     /// degrees, whatever the selection, and nothing is set aside. Unknowns of many whose numbers say nothing of where they are, as mesh
-    /// generators give them, are first numbered by a breadth-first search; those of a band, or others that fill nothing in, stay. Large grids of
-    /// few neighbors are cut into about four parts for minimum fill, which several threads order at the same time.
+    /// generators give them, are first numbered by a breadth-first search; those of a band, or others that fill nothing in, stay. Large grids are
+    /// cut into two to five parts for minimum fill, which several threads order at the same time.
     Amd(AmdOptions),
     /// Multilevel nested dissection (George 1973; Hendrickson and Rothberg 1998).
     NestedDissection(NdOptions),
@@ -197,7 +197,7 @@ fn is_perfect(pattern: &Pattern) -> bool {
     })
 }
 
-/// Orders a pattern in [parts], if it is large, its neighbors are few and none has very many, and it has no fringe that is worth going first.
+/// Orders a pattern in [parts], if it can be cut, no unknown has very many neighbors, and it has no fringe that is worth going first.
 fn order_in_parts(
     pattern: &Pattern,
     options: &AmdOptions,
@@ -205,7 +205,8 @@ fn order_in_parts(
     order: &mut Vec<u32>,
 ) -> Result<bool, OrderingError> {
     let n = pattern.n();
-    if !parts::may_be_cut(n, pattern.nnz_full() as usize - n, options) {
+    let last = |j: u32| pattern.rows(j as usize).last().copied().unwrap_or(j);
+    if !parts::may_be_cut(n, pattern.nnz_full() as usize - n, options, last) {
         return Ok(false);
     }
     let graph = Graph::from_pattern(pattern)?;

@@ -113,8 +113,8 @@ impl MergedGraph {
         if near::is_scattered(self.n(), neighbors) {
             near::reversed_search(self.n(), neighbors, &mut list, |_, _, _| ())?;
         }
-        let in_parts = parts::may_be_cut(self.n(), self.nnz(), options)
-            && parts::order(graph, &mut list, options, stop)?;
+        let in_parts =
+            parts::may_cut(graph, options) && parts::order(graph, &mut list, options, stop)?;
         if !in_parts {
             LeafSpace::default().order_by(graph, &mut list, stop, options)?;
         }

@@ -1,12 +1,14 @@
-//! Minimum fill of a large plane of few neighbors, in a few parts by as many threads.
+//! Minimum fill of a large plane in a few parts, by as many threads.
 //!
 //! Of a grid of squares minimum fill makes what a dissection does if it begins at corners, and much more where there are none, as on a disc or
-//! a torus: of equal variables the first is eliminated, and nothing tells them apart. Such graphs have thin levels in a breadth-first search (George and
-//! Liu 1978), and parts between these have corners. So the graph is cut along levels into about [`PARTS`], whatever the number of threads; each
-//! is ordered with the separators around it as its halo (Pellegrini, Roman, Amestoy 2000), and separators come last. Linear in the edges but for
-//! minimum fill itself; `docs/decisions/0018-fill-in-parts.md` has what it gains.
+//! a torus: of equal variables the first is eliminated, and nothing tells them apart. Graphs of few neighbors have thin levels in a
+//! breadth-first search (George and Liu 1978), and parts between these have corners: they are cut into about [`PARTS`]. Others are cut in two
+//! along a line of their numbers ([`line`]), where it is narrow. Neither depends on the number of threads. Each part is ordered with the separators
+//! around it as its halo (Pellegrini, Roman, Amestoy 2000), and separators come last. Linear in the edges but for minimum fill itself;
+//! `docs/decisions/0018-fill-in-parts.md` has what it gains.
 
 mod level;
+mod line;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +19,8 @@ use crate::error::OrderingError;
 use crate::mindeg::{Amd, AmdOptions, MAX_ORDER, NONE, Selection};
 use crate::nd::{NdOptions, Numbers, Weighted, atomics};
 use crate::workspace::Workspace;
-use level::{SEPARATOR, cut};
+use level::SEPARATOR;
+use line::{last_neighbor, narrow_line};
 
 /// Parts of a graph, about. More cost squares operations, and one thread time.
 const PARTS: usize = 4;
@@ -25,14 +28,31 @@ const PARTS: usize = 4;
 /// Vertices of a part at least, about.
 const LEAST: usize = if cfg!(test) { 256 } else { 1 << 16 };
 
-/// Fewer neighbors of a vertex, on average, has a grid of squares (4). In meshes of triangles (6) levels are thick: `ng_squarehole_p1` takes 1.3
-/// times the operations in parts.
+/// Fewer neighbors of a vertex, on average, has a grid of squares (4), whose levels are thin. In meshes of triangles (6) they are thick:
+/// `ng_squarehole_p1` takes 1.3 times the operations in parts between them.
 const FEW_NEIGHBORS: usize = 5;
 
-/// Whether a graph of `n` vertices with so many stored neighbors may be cut.
-pub(crate) fn may_be_cut(n: usize, neighbors: usize, options: &AmdOptions) -> bool {
+/// Whether a graph of `n` vertices with so many stored neighbors is probably cut. `last` has the largest neighbor of each vertex, or itself.
+pub(crate) fn may_be_cut(
+    n: usize,
+    neighbors: usize,
+    options: &AmdOptions,
+    last: impl Fn(u32) -> u32,
+) -> bool {
     let is_large = (2 * LEAST..=MAX_ORDER).contains(&n);
-    options.selection == Selection::MeanFill && is_large && neighbors < FEW_NEIGHBORS * n
+    let has_line = || narrow_line(n, n as u64, |_| 1, last, &NdOptions::default()).is_some();
+    let is_filled = options.selection == Selection::MeanFill;
+    is_filled && is_large && (has_thin_levels(n, neighbors) || has_line())
+}
+
+/// The same of the graph itself.
+pub(crate) fn may_cut(graph: &Weighted, options: &AmdOptions) -> bool {
+    let last = |v| last_neighbor(graph, v);
+    may_be_cut(graph.n(), graph.adjacency.len(), options, last)
+}
+
+fn has_thin_levels(n: usize, neighbors: usize) -> bool {
+    neighbors < FEW_NEIGHBORS * n
 }
 
 /// Orders `list`, which has all vertices of `graph`, if it is cut; else nothing happens, and the answer is false. Neighbors should be near each
@@ -68,13 +88,19 @@ fn order_near(
     let dissection = NdOptions::default();
     let mut marks = Vec::new();
     marks.resize_with(n, || AtomicU8::new(0));
-    let Some(sizes) = cut(graph, &marks, list, &dissection, 0) else {
+    let by_levels = has_thin_levels(n, graph.adjacency.len());
+    let sizes = match by_levels {
+        true => level::cut(graph, &marks, list, &dissection, 0),
+        false => line::cut(graph, &marks, list, &dissection),
+    };
+    let Some(sizes) = sizes else {
         return Ok(false);
     };
     let parts = Parts {
         graph,
         options,
         dissection,
+        by_levels,
         stop,
         marks,
         numbers: atomics(n),
@@ -90,6 +116,8 @@ struct Parts<'a> {
     options: &'a AmdOptions,
     /// What a good cut is.
     dissection: NdOptions,
+    /// Whether parts are cut once more.
+    by_levels: bool,
     stop: &'a AtomicBool,
     /// Who stands in separators, and how often the others were searched.
     marks: Vec<AtomicU8>,
@@ -132,8 +160,9 @@ impl Parts<'_> {
         }
         let n = self.graph.n();
         // Half as large again as the parts that are wanted.
-        if list.len() >= (n / PARTS * 3 / 2).max(2 * LEAST)
-            && let Some(sizes) = cut(self.graph, &self.marks, list, &self.dissection, cuts)
+        if self.by_levels
+            && list.len() >= (n / PARTS * 3 / 2).max(2 * LEAST)
+            && let Some(sizes) = level::cut(self.graph, &self.marks, list, &self.dissection, cuts)
         {
             return self.order_pieces(list, sizes, cuts + 1);
         }

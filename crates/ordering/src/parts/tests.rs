@@ -52,12 +52,22 @@ fn marks(n: usize) -> Vec<AtomicU8> {
     (0..n).map(|_| AtomicU8::new(0)).collect()
 }
 
-/// The pieces of the first cut; none if there is no cut.
+/// The pieces of the first cut along levels; none if there is no cut.
 fn pieces(graph: &Weighted) -> Option<[Vec<u32>; 3]> {
+    let options = NdOptions::default();
+    pieces_by(graph, |marks, list| {
+        level::cut(graph, marks, list, &options, 0)
+    })
+}
+
+fn pieces_by(
+    graph: &Weighted,
+    cut: impl Fn(&[AtomicU8], &mut [u32]) -> Option<[usize; 3]>,
+) -> Option<[Vec<u32>; 3]> {
     let n = graph.n();
     let marks = marks(n);
     let mut list: Vec<u32> = (0..n as u32).collect();
-    let sizes = cut(graph, &marks, &mut list, &NdOptions::default(), 0)?;
+    let sizes = cut(&marks, &mut list)?;
     let mut rest = &list[..];
     let pieces = sizes.map(|size| {
         let (piece, behind) = rest.split_at(size);
@@ -70,6 +80,56 @@ fn pieces(graph: &Weighted) -> Option<[Vec<u32>; 3]> {
         assert_eq!(rest.contains(&(v as u32)), is_marked);
     }
     Some(pieces)
+}
+
+fn assert_apart(graph: &Weighted, pieces: &[Vec<u32>]) {
+    let mut piece_of = vec![NONE; graph.n()];
+    for (k, piece) in (0..).zip(pieces) {
+        piece.iter().for_each(|&v| piece_of[v as usize] = k);
+    }
+    for v in (0..graph.n() as u32).filter(|&v| piece_of[v as usize] != NONE) {
+        for &u in graph.neighbors(v) {
+            let other = piece_of[u as usize];
+            assert!(other == NONE || other == piece_of[v as usize]);
+        }
+    }
+}
+
+#[test]
+fn a_line_is_the_narrowest_place_between_numbers() {
+    let options = NdOptions::default();
+    let mut lines = 0;
+    for seed in 0..40 {
+        for pattern in [with_holes(40, seed), disc(30 + seed as u32)] {
+            let graph = weighted(&pattern, seed);
+            let n = graph.n() as u32;
+            let of = |v: u32| u64::from(graph.weights[v as usize]);
+            let cost = |line: u32| {
+                let crosses = |v: &u32| last_neighbor(&graph, *v) >= line;
+                let own: u64 = (0..line).filter(crosses).map(of).sum();
+                let before: u64 = (0..line).map(of).sum();
+                let weights = [before - own, graph.total - before, own];
+                let is_cut = options.halves(n as usize, &weights);
+                is_cut.then(|| options.goal(graph.total).cost(&weights))
+            };
+            let least = (0..n).filter_map(cost).fold(f64::INFINITY, f64::min);
+            let weight = |v: u32| graph.weights[v as usize];
+            let last = |v: u32| last_neighbor(&graph, v);
+            let line = narrow_line(n as usize, graph.total, weight, last, &options);
+            let pieces = pieces_by(&graph, |marks, list| {
+                line::cut(&graph, marks, list, &options)
+            });
+            assert_eq!(line.is_some(), pieces.is_some());
+            if let (Some(line), Some(pieces)) = (line, pieces) {
+                assert_eq!(cost(line), Some(least));
+                assert_apart(&graph, &pieces);
+                lines += 1;
+            } else {
+                assert!(least * f64::from(n).sqrt() > 1.05 * graph.total as f64);
+            }
+        }
+    }
+    assert!(lines > 20, "{lines}");
 }
 
 #[test]
@@ -85,16 +145,7 @@ fn no_edge_joins_two_pieces() {
             let Some(pieces) = pieces(&graph) else {
                 continue;
             };
-            let mut piece_of = vec![NONE; graph.n()];
-            for (k, piece) in (0..).zip(&pieces) {
-                piece.iter().for_each(|&v| piece_of[v as usize] = k);
-            }
-            for v in (0..graph.n() as u32).filter(|&v| piece_of[v as usize] != NONE) {
-                for &u in graph.neighbors(v) {
-                    let other = piece_of[u as usize];
-                    assert!(other == NONE || other == piece_of[v as usize]);
-                }
-            }
+            assert_apart(&graph, &pieces);
             cuts += 1;
         }
     }
@@ -130,6 +181,7 @@ fn what_has_no_thin_level_stays_whole() {
     ];
     for pattern in patterns {
         let graph = weighted(&pattern, 1);
+        assert_eq!(pieces(&graph), None);
         let mut list: Vec<u32> = (0..graph.n() as u32).rev().collect();
         let (before, options) = (list.clone(), AmdOptions::from(Selection::MeanFill));
         let stop = AtomicBool::new(false);
