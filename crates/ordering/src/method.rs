@@ -32,7 +32,7 @@ pub enum Method {
     /// [`AmdOptions::selection`] says. Trees and chains of networks go first; of small ones, what these leave is eliminated by exact
     /// degrees, whatever the selection, and nothing is set aside. Unknowns of many whose numbers say nothing of where they are, as mesh
     /// generators give them, are first numbered by a breadth-first search; those of a band, or others that fill nothing in, stay. Large grids are
-    /// cut into two to five parts for minimum fill, which several threads order at the same time.
+    /// cut into a few parts for minimum fill, which several threads order at the same time.
     Amd(AmdOptions),
     /// Multilevel nested dissection (George 1973; Hendrickson and Rothberg 1998).
     NestedDissection(NdOptions),

@@ -292,7 +292,7 @@ mod tests {
             let chosen = Chosen::new(&pattern(model), &options).unwrap();
             chosen.symbolic.permutation().clone()
         };
-        // Small ones, and narrow, thick and unclear ones of many entries, with twins and without, one in parts, and scattered ones.
+        // Small ones, and narrow, thick and unclear ones of many entries, with twins and without, in parts, and scattered ones.
         let small = ["p2d9_120", "p3d7_16", "p3d27_12"];
         let large = [
             "p2d9_170",
@@ -302,6 +302,7 @@ mod tests {
             "p3d7_33",
             "shell_40x30",
             "p2d5_370",
+            "p2d9_370",
             "rgg_20000",
             "circuit_20000",
         ];
