@@ -123,33 +123,38 @@ pub(crate) fn best_level(graph: &Weighted, levels: &[Level], options: &NdOptions
         return None;
     }
     let (weight, range) = best?;
-    let left = graph.n() as f64 * weight[1] as f64 / graph.total as f64;
-    let is_short = |own| own <= cost && over_root(own, left, weight[1] as f64) < BEHIND;
     let behind = match is_like_a_plane(cost, graph) {
-        true => level_behind(passed, graph.n(), weight, options).filter(|&(own, ..)| is_short(own)),
+        true => level_behind(passed, graph.n(), weight, cost, options),
         false => None,
     };
     Some(Cut {
         cost,
         separation: separation(&search, weight, range),
-        behind: behind.map(|(_, weight, level)| separation(&search, weight, level)),
+        behind: behind.map(|(weight, level)| separation(&search, weight, level)),
     })
 }
 
-/// The best of the levels `passed` behind the one that leaves `weight`, as a separator of what is behind that one: cost, weights, level.
-fn level_behind(
+/// Of the levels `passed` behind one of this `cost` that leaves `weight`, in a part of `n` vertices: the best separator of what is behind that one, and what
+/// it leaves there; none that costs more, or is long.
+pub(crate) fn level_behind(
     passed: Vec<([u64; 3], Range<usize>)>,
     n: usize,
     weight: [u64; 3],
+    cost: f64,
     options: &NdOptions,
-) -> Option<(f64, [u64; 3], Range<usize>)> {
-    let goal = options.goal(weight[1]);
+) -> Option<([u64; 3], Range<usize>)> {
+    let [first, rest, own] = weight;
+    let goal = options.goal(rest);
+    let left = n as f64 * rest as f64 / (first + rest + own) as f64;
+    let is_short = |own| own <= cost && over_root(own, left, rest as f64) < BEHIND;
     passed
         .into_iter()
-        .map(|([before, after, own], level)| ([before - weight[0] - weight[2], after, own], level))
+        .map(|([before, after, of_level], level)| ([before - first - own, after, of_level], level))
         .filter(|(weight, _)| options.halves(n, weight))
         .map(|(weight, level)| (goal.cost(&weight), weight, level))
         .min_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|&(cost, ..)| is_short(cost))
+        .map(|(_, weight, level)| (weight, level))
 }
 
 /// The separation by the vertices in this part of a search's queue. Those behind stand on side 1, reached or not.

@@ -52,7 +52,7 @@ use bisect::{Bisector, Separation};
 pub(crate) use buckets::atomics;
 pub(crate) use graph::Weighted;
 use leaf::LeafSpace;
-pub(crate) use levels::reach_neighbors;
+pub(crate) use levels::{level_behind, reach_neighbors};
 pub use merged::MergedGraph;
 pub(crate) use numbers::Numbers;
 pub use options::NdOptions;

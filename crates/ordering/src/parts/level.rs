@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use tamarack_sparse::memory::zeroed;
 
-use crate::nd::{NdOptions, Weighted, reach_neighbors};
+use crate::nd::{NdOptions, Weighted, level_behind, reach_neighbors};
 
 /// Mark of the vertices in separators. Others have the number of the last search that reached them, or of the piece that they belong to.
 pub(super) const SEPARATOR: u8 = u8::MAX;
@@ -20,15 +20,8 @@ const GOOD: f64 = 1.05;
 /// A level of more is not taken. A torus is cut by two of a side each.
 const WIDEST: f64 = 2.2;
 
-/// A second level, farther on, is taken if it has less than so many times the root of the vertices behind the first: it cuts the opposite corner
-/// of a square off. On a ring or a torus each level is two cuts, and half of one wants one.
-const BEHIND: f64 = 1.2;
-
 /// A part of which the search does not reach one in so many vertices is not cut.
 const LACKS: usize = 8;
-
-/// Weights before a level, behind it and of it.
-type Weights = [u64; 3];
 
 /// A search through a part.
 struct Search {
@@ -40,7 +33,7 @@ struct Search {
     over_root: f64,
     /// Where in the queue it stands.
     level: Range<usize>,
-    /// The same of a level behind it, empty where there is none that cuts what is left.
+    /// The same of a level behind it, empty where there is none that cuts what is left: the opposite corner of a square.
     behind: Range<usize>,
 }
 
@@ -151,37 +144,13 @@ impl Search {
             });
         }
         let (weight, level) = best;
+        let behind = level_behind(passed, n, weight, cost, options);
         Self {
             queue,
             count,
             over_root: cost * (n as f64).sqrt() / total as f64,
-            behind: level_behind(passed, n, weight, cost, options).unwrap_or(0..0),
+            behind: behind.map_or(0..0, |(_, level)| level),
             level,
         }
     }
-}
-
-/// The best of the levels `passed` behind one with this `weight` and `cost` in a part of `n` vertices, as a separator of what is behind that one.
-fn level_behind(
-    passed: Vec<(Weights, Range<usize>)>,
-    n: usize,
-    weight: Weights,
-    cost: f64,
-    options: &NdOptions,
-) -> Option<Range<usize>> {
-    let goal = options.goal(weight[1]);
-    let [first, rest, own] = weight;
-    let total = first + rest + own;
-    let left = n as f64 * rest as f64 / total as f64;
-    let most = cost.min(BEHIND * rest as f64 / left.sqrt());
-    let levels = passed.into_iter().map(|([before, after, own_of], level)| {
-        let weight = [before - first - own, after, own_of];
-        (weight, level)
-    });
-    levels
-        .filter(|(weight, _)| options.halves(n, weight))
-        .map(|(weight, level)| (goal.cost(&weight), level))
-        .filter(|(cost, _)| *cost < most)
-        .min_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, level)| level)
 }

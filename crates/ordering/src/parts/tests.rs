@@ -133,6 +133,22 @@ fn a_line_is_the_narrowest_place_between_numbers() {
 }
 
 #[test]
+fn a_renumbered_graph_is_the_same() {
+    let graph = weighted(&with_holes(300, 1), 1);
+    let n = graph.n() as u32;
+    assert!(n > 4 << 14, "several chunks");
+    let list = tamarack_testkit::random_permutation(n as usize, 1);
+    let (vertex, number) = (list.user_of_elim(), list.elim_of_user());
+    let found = graph.renumbered(vertex);
+    assert_eq!((found.n(), found.total), (graph.n(), graph.total));
+    for (k, &v) in (0..).zip(vertex) {
+        assert_eq!(found.weights[k as usize], graph.weights[v as usize]);
+        let neighbors = graph.neighbors(v).iter().map(|&u| number[u as usize]);
+        assert!(found.neighbors(k).iter().copied().eq(neighbors));
+    }
+}
+
+#[test]
 fn no_edge_joins_two_pieces() {
     let mut cuts = 0;
     for seed in 0..40 {
