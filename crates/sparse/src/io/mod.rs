@@ -27,6 +27,7 @@ mod both_halves;
 mod entries;
 mod error;
 mod fortran;
+mod gzip;
 mod header;
 mod lines;
 mod matrix_market;

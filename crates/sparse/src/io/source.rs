@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use flate2::read::MultiGzDecoder;
-
 use super::IoError;
+use super::gzip::Members;
 
 /// Called while a file is read, with the bytes done and the bytes in all (of the file on disk,
 /// compressed if it is compressed; the total is 0 where it is not known).
@@ -51,11 +50,7 @@ impl<'a> Source<'a> {
         let gzip = head == [0x1f, 0x8b];
         let whole = io::Cursor::new(head).chain(reader);
         let reader: Box<dyn Read + 'a> = if gzip {
-            // The decoder wants its input buffered; it reads no further than its members.
-            Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(
-                1 << 16,
-                whole,
-            )))
+            Box::new(Members::new(io::BufReader::with_capacity(1 << 16, whole)))
         } else {
             Box::new(whole)
         };

@@ -44,7 +44,8 @@ fn an_error_of_the_reader_is_the_error() {
         check_reader(&text, |r| read_matrix_from(r, "A", &ReadOptions::default()));
     }
     check_reader(VECTORS, |r| read_vectors_from(r, "x"));
-    check_reader(&gzip(VECTORS), |r| read_vectors_from(r, "x"));
+    let padded = [gzip(VECTORS), vec![0; 9]].concat();
+    check_reader(&padded, |r| read_vectors_from(r, "x"));
     check_reader(ORDER, |r| read_permutation_from(r, "p", 3));
 }
 

@@ -25,6 +25,9 @@ fn all_that_is_allowed_at_once() {
     let mut two = gzip(&text.as_bytes()[..40]);
     two.extend(gzip(&text.as_bytes()[40..]));
     assert_eq!(parts(&read("no name", &two).unwrap()), expected);
+    // As a tape leaves it, longer than what is read at once.
+    two.extend([0; 70_000]);
+    assert_eq!(parts(&read("no name", &two).unwrap()), expected);
 }
 
 #[test]
@@ -419,6 +422,10 @@ fn broken_gzip() {
     let mut wrong = packed.clone();
     wrong[packed.len() / 2] ^= 0x55;
     assert!(read("A.mtx.gz", &wrong).is_err());
+    let mut behind = packed.clone();
+    behind.extend(b"\0\0more");
+    let behind = refusal("A.mtx.gz", &behind);
+    assert!(behind.contains("gzip"), "{behind}");
     let mut sum = packed;
     let last = sum.len() - 5;
     sum[last] ^= 1;
