@@ -1,4 +1,4 @@
-//! Analyses kept in a folder, one file for each pattern and way to order it.
+//! Analyses kept in a folder, one file for each pattern, way to order it and device: a card's orders and supernodes are others.
 //!
 //! A file that is damaged, of another version or for another pattern costs a warning and a new
 //! analysis, which replaces it; files appear whole or not at all, so that several processes may
@@ -36,7 +36,7 @@ pub fn analysis(
     let Some(folder) = folder.filter(|_| !given) else {
         return Analysis::unbudgeted(pattern, options).map_err(input::analysis_failed(name));
     };
-    let path = file(folder, name, pattern);
+    let path = file(folder, name, options.device, pattern);
     let useless = |why: &dyn std::fmt::Display| {
         talk.warn(&format!(
             "analyzing anew, as {} is of no use: {why}",
@@ -61,8 +61,8 @@ pub fn analysis(
     Ok(analysis)
 }
 
-/// An analysis from its bytes. One for a GPU takes the order alone from them: its supernodes are
-/// others.
+/// An analysis from its bytes. One that may be for a GPU takes the order alone from them: which supernodes it has depends on what the
+/// card has room for.
 fn restored(bytes: &[u8], pattern: &Arc<Pattern>, options: &Options) -> Result<Analysis, Error> {
     if options.device == Device::Cpu {
         return Analysis::from_bytes_unbudgeted(bytes, pattern, options);
@@ -76,13 +76,18 @@ fn restored(bytes: &[u8], pattern: &Arc<Pattern>, options: &Options) -> Result<A
     Analysis::unbudgeted(pattern, &options)
 }
 
-/// Where the analysis of `pattern` by the ordering `name` is kept.
-fn file(folder: &Path, name: &str, pattern: &Pattern) -> PathBuf {
+/// Where the analysis of `pattern` by the ordering `name` for a device is kept.
+fn file(folder: &Path, name: &str, device: Device, pattern: &Pattern) -> PathBuf {
     let name: String = name
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
         .collect();
+    let device = match device {
+        Device::Cpu => "",
+        Device::Gpu(_) => "-gpu",
+        Device::Auto => "-any",
+    };
     let version = env!("CARGO_PKG_VERSION");
     let pattern = pattern.fingerprint();
-    folder.join(format!("{pattern:016x}-{name}-{version}.analysis"))
+    folder.join(format!("{pattern:016x}-{name}{device}-{version}.analysis"))
 }

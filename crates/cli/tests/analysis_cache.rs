@@ -49,6 +49,30 @@ fn the_second_run_takes_the_analysis_of_the_first() {
 }
 
 #[test]
+fn an_analysis_for_another_device_is_not_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    // The order alone is taken from one that may be for a card.
+    let runs = [
+        ("cpu", "nd"),
+        ("auto", "nd"),
+        ("cpu", "saved"),
+        ("auto", "given"),
+    ];
+    for (device, expected) in runs {
+        let output = Command::new(env!("CARGO_BIN_EXE_tamarack"))
+            .args(["plan", "model:p3d7_8", "--json", "--ordering", "nd"])
+            .args(["--device", device, "--analysis-cache"])
+            .arg(dir.path().join("kept"))
+            .env("XDG_CACHE_HOME", dir.path())
+            .output()
+            .unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["analysis"]["ordering"], expected, "{device}");
+    }
+    assert_eq!(fs::read_dir(dir.path().join("kept")).unwrap().count(), 2);
+}
+
+#[test]
 fn damaged_and_foreign_files_are_replaced() {
     let dir = tempfile::tempdir().unwrap();
     solve(dir.path(), "p3d7_9", "foreign");

@@ -237,6 +237,15 @@ fn fitting_plan(
     })
 }
 
+/// Predicted seconds of a factorization on an H100: by them orderings for any card are told apart, as those for any host by one machine's.
+pub(crate) fn judged_secs(
+    symbolic: SymbolicFactor,
+    precision: tamarack_plan::Precision,
+) -> Result<f64, FactorError> {
+    let options = DeviceOptions::default().with_precision(precision);
+    Ok(DevicePlan::new(Arc::new(symbolic), &options)?.predicted_secs())
+}
+
 /// Decides where a factorization runs that is predicted to take `host_secs` on the host.
 pub(crate) fn choose(symbolic: &Arc<SymbolicFactor>, options: &Options, host_secs: f64) -> Place {
     let on_host = |reason: String| Place::Cpu {

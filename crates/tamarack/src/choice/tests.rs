@@ -1,0 +1,154 @@
+use super::*;
+use tamarack_sparse::models::Model;
+
+fn pattern(name: &str) -> std::sync::Arc<Pattern> {
+    let model: Model = name.parse().unwrap();
+    model.generate::<f64>().unwrap().pattern().clone()
+}
+
+#[test]
+fn auto_dissects_solids_and_spares_itself_that_on_planes() {
+    let name = |model: &str, ordering: Ordering| {
+        let options = Options {
+            threads: Some(1),
+            ordering,
+            ..Options::default()
+        };
+        Chosen::new(&pattern(model), &options).unwrap().name
+    };
+    assert_eq!(name("el3d_14", Ordering::Auto), "nd");
+    assert_eq!(name("p3d7_30", Ordering::Auto), "nd");
+    assert_eq!(name("p2d9_60", Ordering::Auto), "amd");
+    assert_eq!(name("p2d5_370", Ordering::Auto), "amf");
+    assert_eq!(name("shell_60x50", Ordering::Auto), "amf");
+    assert_eq!(name("el3d_10", Ordering::Best(Duration::ZERO)), "nd");
+}
+
+#[test]
+fn auto_takes_the_same_order_for_any_number_of_threads() {
+    let order = |model: &str, threads: usize| {
+        let options = Options {
+            threads: Some(threads),
+            ..Options::default()
+        };
+        let chosen = Chosen::new(&pattern(model), &options).unwrap();
+        chosen.symbolic.permutation().clone()
+    };
+    // Small ones, and narrow, thick and unclear ones of many entries, with twins and without, in parts, and scattered ones.
+    let small = ["p2d9_120", "p3d7_16", "p3d27_12"];
+    let large = [
+        "p2d9_170",
+        "el3d_14",
+        "el3d_10",
+        "p3d27_24",
+        "p3d7_33",
+        "shell_40x30",
+        "p2d5_370",
+        "p2d9_370",
+        "rgg_20000",
+        "circuit_20000",
+    ];
+    for model in small.into_iter().chain(large) {
+        assert_eq!(order(model, 1), order(model, 5), "{model}");
+    }
+}
+
+/// A plate of a few layers, each vertex joined to the 26 about it, in the natural order.
+fn plate(side: u32, layers: u32) -> std::sync::Arc<Pattern> {
+    let at = |v: u32| [v / layers / side, v / layers % side, v % layers];
+    let n = side * side * layers;
+    let (mut ptr, mut rows) = (vec![0u64], Vec::new());
+    for j in 0..n {
+        let farthest = n.min(j + (side + 1) * layers + 2);
+        rows.extend(
+            (j..farthest).filter(|&i| (0..3).all(|axis| at(i)[axis].abs_diff(at(j)[axis]) <= 1)),
+        );
+        ptr.push(rows.len() as u64);
+    }
+    Pattern::lower(n as usize, &ptr, &rows).unwrap().shared()
+}
+
+#[test]
+fn minimum_fill_steps_in_where_minimum_degree_is_unlucky() {
+    let a = plate(120, 4);
+    let mut options = Options::default();
+    let mut chosen = |ordering: Ordering, threads: usize| {
+        (options.ordering, options.threads) = (ordering, Some(threads));
+        Chosen::new(&a, &options).unwrap()
+    };
+    let amd = chosen(Method::Amd(AmdOptions::default()).into(), 1);
+    let [alone, together] = [1, 3].map(|threads| chosen(Ordering::Auto, threads));
+    assert_eq!(alone.name, "amf");
+    let order = |chosen: &Chosen| chosen.symbolic.permutation().clone();
+    assert_eq!(order(&alone), order(&together));
+    let flops = |chosen: &Chosen| chosen.symbolic.stats().flops;
+    assert!(2 * flops(&alone) < flops(&amd));
+}
+
+/// A network in which each joins two that came before, mostly of the first ones.
+fn skewed(n: u32) -> std::sync::Arc<Pattern> {
+    let mut random = tamarack_testkit::Rng::new(5);
+    let mut entries = tamarack_sparse::Triplets::new(n as usize).unwrap();
+    for i in 1..n {
+        for _ in 0..2 {
+            let other = (f64::from(i) * random.unit().powi(3)) as u32;
+            entries.push(i, other, 1.0).unwrap();
+        }
+    }
+    let a = entries.into_symmetric(tamarack_sparse::Duplicates::Sum);
+    a.unwrap().pattern().clone()
+}
+
+#[test]
+fn minimum_degree_has_its_time_in_skewed_networks() {
+    let a = skewed(20_000);
+    for ordering in [Ordering::Auto, Ordering::Best(Duration::ZERO)] {
+        let options = Options {
+            ordering,
+            ..Options::default()
+        };
+        let chosen = Chosen::new(&a, &options).unwrap();
+        assert_eq!(chosen.name, "amd", "{:?}", options.ordering);
+    }
+}
+
+#[test]
+fn best_for_a_card_goes_by_its_seconds() {
+    let a = pattern("circuit_20000");
+    let chosen = |ordering: Ordering, device: Device| {
+        let options = Options {
+            ordering,
+            device,
+            ..Options::default()
+        };
+        Chosen::new(&a, &device::for_device(&options)).unwrap()
+    };
+    let judged = |ordering: Ordering| {
+        let symbolic = chosen(ordering, Device::Gpu(0)).symbolic;
+        device::judged_secs(symbolic, tamarack_plan::Precision::F64).unwrap()
+    };
+    let best = judged(Ordering::Best(Duration::ZERO));
+    for method in ["amd", "amf", "nd"] {
+        let method: Method = method.parse().unwrap();
+        assert!(best <= judged(method.into()));
+    }
+    // It has less operations.
+    let of_host = chosen(Ordering::Best(Duration::ZERO), Device::Cpu);
+    let permutation = of_host.symbolic.permutation().clone();
+    assert!(best < judged(permutation.into()));
+}
+
+#[test]
+fn best_is_no_worse_than_its_candidates() {
+    let a = pattern("p3d7_14");
+    let mut options = Options::default();
+    let mut flops = |ordering: Ordering| {
+        options.ordering = ordering;
+        let chosen = Chosen::new(&a, &options).unwrap();
+        chosen.symbolic.stats().flops
+    };
+    let best = flops(Ordering::Best(Duration::from_millis(100)));
+    let amd = flops(Method::Amd(AmdOptions::default()).into());
+    // Predicted seconds and operations differ a little.
+    assert!(best as f64 <= 1.05 * amd as f64, "{best} {amd}");
+}
