@@ -145,9 +145,22 @@ fn minimum_degree_finds_the_orders_without_fill() {
 #[test]
 fn dense_rows_are_set_aside() {
     let (_, p) = awkward().pop().unwrap();
-    let permutation = order(&p, &Method::default(), &mut Workspace::new()).unwrap();
-    for dense in 2500..2503 {
-        assert!(permutation.elim_of_user()[dense] >= 2500);
+    let grid = "p2d5_50".parse::<Model>().unwrap().generate::<f64>();
+    let grid = grid.unwrap().pattern().clone();
+    for name in ["amd", "amf", "md", "mmd"] {
+        let method: Method = name.parse().unwrap();
+        let permutation = order(&p, &method, &mut Workspace::new()).unwrap();
+        for dense in 2500..2503 {
+            assert!(permutation.elim_of_user()[dense] >= 2500, "{name}");
+        }
+        // They add an entry to each row, and hardly change others.
+        let alone = order(&grid, &method, &mut Workspace::new()).unwrap();
+        let [with, without] = [(&p, &permutation), (&grid, &alone)].map(|(p, q)| fill(p, q));
+        let expected = without + 3 * 2500 + 6;
+        assert!(
+            20 * with.abs_diff(expected) < expected,
+            "{name}: {with} {expected}"
+        );
     }
 }
 

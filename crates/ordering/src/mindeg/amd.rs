@@ -132,21 +132,15 @@ impl<'a> Amd<'a> {
         }
         self.lists.reset(self.q.n(), self.selection.keys(left))?;
         self.table.reset(self.q.n().min(left as usize))?;
-        let above = self.q.nodes.iter().filter(|node| node.degree > dense_limit);
-        let dense_limit = match above.count() > dense_limit as usize {
-            true => NONE,
-            false => dense_limit,
-        };
+        self.q.set_dense_aside(dense_limit);
         for k in 0..self.halo {
             let i = self.selection.listed(k, self.halo);
             let node = self.q.nodes[i as usize];
-            if node.elements == IS_ELEMENT {
-                continue; // eliminated beforehand
+            if node.elements == IS_ELEMENT || node.weight == 0 {
+                continue; // eliminated beforehand, or set aside
             }
             if node.degree == 0 {
                 self.q.eliminate_isolated(i);
-            } else if node.degree > dense_limit {
-                self.q.set_aside(i);
             } else {
                 self.list(i, 0);
             }

@@ -3,7 +3,8 @@
 //! Liu 1985. A round of MMD eliminates every variable whose degree is at most the least degree
 //! plus `delta`, as long as no pivot of the round touched it; only then the degrees of all touched
 //! variables are computed, once, instead of once per pivot. MD is a round of one pivot. Degrees
-//! are exact: the weight of the union of a variable's elements and of its own variables.
+//! are exact: the weight of the union of a variable's elements and of its own variables. Variables of very many neighbors are set aside, and
+//! do not count: each pivot would have their lists read.
 
 use crate::error::{OrderingError, reserve};
 use crate::mindeg::lists::{DegreeLists, NONE};
@@ -45,15 +46,21 @@ impl<'a> Mmd<'a> {
         }
     }
 
-    /// Eliminates all variables.
-    pub(crate) fn run(&mut self, observer: &mut impl Observer) -> Result<(), OrderingError> {
+    /// Eliminates all variables; those of a degree above `dense_limit` come last, unless there are [too many](QuotientGraph::set_dense_aside).
+    pub(crate) fn run(
+        &mut self,
+        dense_limit: u32,
+        observer: &mut impl Observer,
+    ) -> Result<(), OrderingError> {
         let n = self.q.n();
         self.lists.reset(n, self.q.total)?;
         self.table.reset(n)?;
         self.round.clear();
         reserve(self.round, n)?;
+        self.q.set_dense_aside(dense_limit);
         for i in 0..n as u32 {
             match self.q.nodes[i as usize].degree {
+                _ if self.q.nodes[i as usize].weight == 0 => (), // set aside
                 0 => self.q.eliminate_isolated(i),
                 degree => self.lists.insert(i, degree),
             }

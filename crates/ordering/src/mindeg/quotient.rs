@@ -214,10 +214,30 @@ impl QuotientGraph {
         self.pivots.push(i);
     }
 
-    /// Takes variable `i` out of the graph without eliminating it.
-    pub(crate) fn set_aside(&mut self, i: u32) {
+    /// Takes the variables of a degree above `limit` out of the graph without eliminating them, unless there are more than it says: then they
+    /// are no exception.
+    pub(crate) fn set_dense_aside(&mut self, limit: u32) {
+        let is_dense = |node: &Node| node.elements != IS_ELEMENT && node.degree > limit;
+        let variables = self.nodes.iter().zip(0..);
+        let dense: Vec<u32> = variables.filter(|v| is_dense(v.0)).map(|v| v.1).collect();
+        if dense.len() > limit as usize {
+            return;
+        }
+        for i in dense {
+            self.set_aside(i);
+        }
+    }
+
+    /// Takes variable `i` out of the graph: it is no neighbor of others any more.
+    fn set_aside(&mut self, i: u32) {
+        let node = self.nodes[i as usize];
+        let (start, weight) = (node.start as usize, node.weight as u32);
+        for &j in &self.store[start + node.elements as usize..start + node.len as usize] {
+            let degree = &mut self.nodes[j as usize].degree;
+            *degree = degree.saturating_sub(weight);
+        }
         Self::absorb(&mut self.nodes, i, NONE);
-        self.eliminated += self.nodes[i as usize].weight as u32;
+        self.eliminated += weight;
         self.nodes[i as usize].weight = 0;
     }
 

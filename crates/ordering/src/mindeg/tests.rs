@@ -282,7 +282,7 @@ fn check_all(seeds: std::ops::Range<u64>, run: impl Fn(&mut Workspace, &mut Chec
 fn md_eliminates_a_variable_of_least_exact_degree() {
     check_all(0..3000, |ws, checker| {
         checker.exact = true;
-        Mmd::new(ws, None).run(checker).unwrap();
+        Mmd::new(ws, None).run(NONE, checker).unwrap();
     });
 }
 
@@ -291,7 +291,7 @@ fn mmd_stays_within_its_tolerance() {
     for delta in [0, 1, 3] {
         check_all(0..2000, |ws, checker| {
             (checker.exact, checker.delta) = (true, delta);
-            Mmd::new(ws, Some(delta)).run(checker).unwrap();
+            Mmd::new(ws, Some(delta)).run(NONE, checker).unwrap();
         });
     }
 }
