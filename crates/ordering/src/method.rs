@@ -129,7 +129,7 @@ pub fn order_until(
     stop: &AtomicBool,
 ) -> Result<Permutation, OrderingError> {
     let n = pattern.n();
-    let exact_limit = AmdOptions::default().dense_limit(n).max(EXACT);
+    let exact = AmdOptions::default().dense_limits(n).at_least(EXACT);
     match method {
         Method::Natural => return Ok(Permutation::identity(n)),
         Method::Rcm => rcm::order(
@@ -139,12 +139,12 @@ pub fn order_until(
         )?,
         Method::MinimumDegree => {
             ws.quotient.load(pattern)?;
-            Mmd::new(ws, None).run(exact_limit, &mut ())?;
+            Mmd::new(ws, None).run(exact, &mut ())?;
             finish(ws)?;
         }
         Method::Mmd(options) => {
             ws.quotient.load(pattern)?;
-            Mmd::new(ws, Some(options.delta)).run(exact_limit, &mut ())?;
+            Mmd::new(ws, Some(options.delta)).run(exact, &mut ())?;
             finish(ws)?;
         }
         Method::Amd(_) if is_perfect(pattern) => return Ok(Permutation::identity(n)),
@@ -159,7 +159,7 @@ pub fn order_until(
                 elimination.eliminate_fringe(&mut ());
                 elimination.eliminate_few_left()?;
             }
-            elimination.run(options.dense_limit(n), &mut ())?;
+            elimination.run(options.dense_limits(n), &mut ())?;
             finish(ws)?;
             if let Some(vertex) = near {
                 ws.order.iter_mut().for_each(|v| *v = vertex[*v as usize]);
@@ -215,9 +215,9 @@ fn order_in_parts(
         return Ok(false);
     }
     let graph = Graph::from_pattern(pattern)?;
-    let most = options.dense_limit(n) as usize;
+    let limits = options.dense_limits(n);
     let degrees = || (0..n as u32).map(|v| graph.degree(v));
-    if is_fringed(n, degrees()) || degrees().any(|degree| degree > most) {
+    if is_fringed(n, degrees()) || degrees().any(|degree| limits.may_exceed(degree as u64)) {
         return Ok(false);
     }
     let neighbors = |v: u32| graph.neighbors(v);

@@ -11,6 +11,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::error::OrderingError;
+use crate::mindeg::dense::DenseLimits;
 use crate::mindeg::few::Few;
 use crate::mindeg::lists::{DegreeLists, NONE};
 use crate::mindeg::observer::Observer;
@@ -24,7 +25,8 @@ use crate::workspace::Workspace;
 #[non_exhaustive]
 pub struct AmdOptions {
     /// A variable with more than `max(16, dense · √n)` neighbors is set aside and eliminated last;
-    /// negative: none is. None is either where there are more such variables than that: then they are no exception.
+    /// negative: none is. None is either where there are more such variables than that: then they are no exception. Where no more than 100
+    /// have over 1000 neighbors and over 0.3 times as many, these are set aside.
     pub dense: f64,
     /// Whether an element inside the new one is absorbed by it even where no entry joins them.
     pub aggressive: bool,
@@ -57,13 +59,9 @@ impl From<Selection> for AmdOptions {
 }
 
 impl AmdOptions {
-    /// Degree above which a variable is set aside.
-    pub(crate) fn dense_limit(&self, n: usize) -> u32 {
-        if self.dense < 0.0 {
-            return NONE;
-        }
-        let limit = self.dense * (n as f64).sqrt();
-        (limit.max(16.0) as u32).min(n as u32)
+    /// Degrees above which variables of a graph with `n` are set aside.
+    pub(crate) fn dense_limits(&self, n: usize) -> DenseLimits {
+        DenseLimits::new(n, self.dense)
     }
 }
 
@@ -123,7 +121,7 @@ impl<'a> Amd<'a> {
     /// Eliminates all variables below `halo`.
     pub(crate) fn run(
         &mut self,
-        dense_limit: u32,
+        dense: DenseLimits,
         observer: &mut impl Observer,
     ) -> Result<(), OrderingError> {
         let left = self.q.total - self.q.eliminated;
@@ -132,7 +130,7 @@ impl<'a> Amd<'a> {
         }
         self.lists.reset(self.q.n(), self.selection.keys(left))?;
         self.table.reset(self.q.n().min(left as usize))?;
-        self.q.set_dense_aside(dense_limit);
+        self.q.set_dense_aside(dense);
         for k in 0..self.halo {
             let i = self.selection.listed(k, self.halo);
             let node = self.q.nodes[i as usize];

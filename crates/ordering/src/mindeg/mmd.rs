@@ -7,6 +7,7 @@
 //! do not count: each pivot would have their lists read.
 
 use crate::error::{OrderingError, reserve};
+use crate::mindeg::dense::DenseLimits;
 use crate::mindeg::lists::{DegreeLists, NONE};
 use crate::mindeg::observer::Observer;
 use crate::mindeg::quotient::{Element, Node, QuotientGraph};
@@ -46,10 +47,10 @@ impl<'a> Mmd<'a> {
         }
     }
 
-    /// Eliminates all variables; those of a degree above `dense_limit` come last, unless there are [too many](QuotientGraph::set_dense_aside).
+    /// Eliminates all variables; those that are `dense` come last.
     pub(crate) fn run(
         &mut self,
-        dense_limit: u32,
+        dense: DenseLimits,
         observer: &mut impl Observer,
     ) -> Result<(), OrderingError> {
         let n = self.q.n();
@@ -57,7 +58,7 @@ impl<'a> Mmd<'a> {
         self.table.reset(n)?;
         self.round.clear();
         reserve(self.round, n)?;
-        self.q.set_dense_aside(dense_limit);
+        self.q.set_dense_aside(dense);
         for i in 0..n as u32 {
             match self.q.nodes[i as usize].degree {
                 _ if self.q.nodes[i as usize].weight == 0 => (), // set aside

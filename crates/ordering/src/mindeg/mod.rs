@@ -2,6 +2,7 @@
 
 mod amd;
 mod bits;
+mod dense;
 mod few;
 mod fringe;
 mod lists;
@@ -17,6 +18,7 @@ mod tests;
 
 pub(crate) use amd::Amd;
 pub use amd::AmdOptions;
+pub(crate) use dense::DenseLimits;
 pub(crate) use fringe::is_fringed;
 pub(crate) use lists::{DegreeLists, NONE};
 pub(crate) use mmd::Mmd;

@@ -14,6 +14,7 @@ use tamarack_sparse::Pattern;
 
 use crate::error::{OrderingError, refill, reserve};
 use crate::graph::Graph;
+use crate::mindeg::dense::DenseLimits;
 use crate::mindeg::lists::NONE;
 use crate::near::reversed_search;
 
@@ -214,18 +215,19 @@ impl QuotientGraph {
         self.pivots.push(i);
     }
 
-    /// Takes the variables of a degree above `limit` out of the graph without eliminating them, unless there are more than it says: then they
-    /// are no exception.
-    pub(crate) fn set_dense_aside(&mut self, limit: u32) {
-        let is_dense = |node: &Node| node.elements != IS_ELEMENT && node.degree > limit;
-        let variables = self.nodes.iter().zip(0..);
-        let dense: Vec<u32> = variables.filter(|v| is_dense(v.0)).map(|v| v.1).collect();
-        if dense.len() > limit as usize {
-            return;
-        }
-        for i in dense {
-            self.set_aside(i);
-        }
+    /// Takes variables of very many neighbors out of the graph without eliminating them.
+    pub(crate) fn set_dense_aside(&mut self, limits: DenseLimits) {
+        let variables = || {
+            let all = self.nodes.iter().zip(0..);
+            all.filter(|(node, _)| node.elements != IS_ELEMENT && node.weight > 0)
+        };
+        let limit =
+            limits.of(variables().map(|(node, _)| (node.degree.into(), node.weight as u32)));
+        let dense: Vec<u32> = variables()
+            .filter(|(node, _)| u64::from(node.degree) > limit)
+            .map(|(_, i)| i)
+            .collect();
+        dense.into_iter().for_each(|i| self.set_aside(i));
     }
 
     /// Takes variable `i` out of the graph: it is no neighbor of others any more.

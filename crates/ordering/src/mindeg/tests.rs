@@ -4,6 +4,7 @@ use tamarack_sparse::Pattern;
 use tamarack_testkit::Rng;
 
 use super::amd::Amd;
+use super::dense::DenseLimits;
 use super::lists::{DegreeLists, NONE};
 use super::mmd::Mmd;
 use super::observer::Observer;
@@ -282,7 +283,7 @@ fn check_all(seeds: std::ops::Range<u64>, run: impl Fn(&mut Workspace, &mut Chec
 fn md_eliminates_a_variable_of_least_exact_degree() {
     check_all(0..3000, |ws, checker| {
         checker.exact = true;
-        Mmd::new(ws, None).run(NONE, checker).unwrap();
+        Mmd::new(ws, None).run(DenseLimits::NONE, checker).unwrap();
     });
 }
 
@@ -291,7 +292,9 @@ fn mmd_stays_within_its_tolerance() {
     for delta in [0, 1, 3] {
         check_all(0..2000, |ws, checker| {
             (checker.exact, checker.delta) = (true, delta);
-            Mmd::new(ws, Some(delta)).run(NONE, checker).unwrap();
+            Mmd::new(ws, Some(delta))
+                .run(DenseLimits::NONE, checker)
+                .unwrap();
         });
     }
 }
@@ -301,7 +304,9 @@ fn amd_bounds_the_degree_from_above_and_is_exact_with_two_elements() {
     for aggressive in [true, false] {
         check_all(0..3000, |ws, checker| {
             let n = ws.quotient.n() as u32;
-            Amd::new(ws, n, aggressive).run(NONE, checker).unwrap();
+            Amd::new(ws, n, aggressive)
+                .run(DenseLimits::NONE, checker)
+                .unwrap();
         });
     }
 }
@@ -313,7 +318,7 @@ fn minimum_fill_goes_by_an_upper_bound() {
             checker.selection = Selection::MeanFill;
             let n = ws.quotient.n() as u32;
             let mut elimination = Amd::new(ws, n, aggressive).by(Selection::MeanFill);
-            elimination.run(NONE, checker).unwrap();
+            elimination.run(DenseLimits::NONE, checker).unwrap();
         });
     }
 }
@@ -340,7 +345,7 @@ fn amd_eliminates_trees_and_chains_beforehand() {
                 assert!(degree == 0 || degree > 2 || by_hub);
             }
             checker.eliminate_isolated();
-            amd.run(NONE, checker).unwrap();
+            amd.run(DenseLimits::NONE, checker).unwrap();
         });
         before += seen.get();
     }
@@ -379,7 +384,7 @@ fn a_halo_stays_and_counts() {
         let mut checker = Checker::new(&graph);
         checker.halo = halo;
         Amd::new(&mut ws, halo as u32, true)
-            .run(NONE, &mut checker)
+            .run(DenseLimits::NONE, &mut checker)
             .unwrap();
         assert_eq!(checker.alive & (u64::MAX >> (64 - halo)), 0);
         let order = final_order(&ws);
@@ -399,7 +404,9 @@ fn a_store_without_elbow_room_gives_the_same_order() {
                 ws.quotient.store.truncate(room);
             }
             let n = p.n() as u32;
-            Amd::new(&mut ws, n, true).run(NONE, &mut ()).unwrap();
+            Amd::new(&mut ws, n, true)
+                .run(DenseLimits::NONE, &mut ())
+                .unwrap();
             final_order(&ws)
         });
         assert_eq!(orders[0], orders[1]);
@@ -415,7 +422,9 @@ fn marks_survive_the_end_of_their_range() {
             ws.quotient.load(&p).unwrap();
             ws.quotient.stamp = stamp;
             let n = p.n() as u32;
-            Amd::new(&mut ws, n, true).run(NONE, &mut ()).unwrap();
+            Amd::new(&mut ws, n, true)
+                .run(DenseLimits::NONE, &mut ())
+                .unwrap();
             final_order(&ws)
         });
         assert_eq!(orders[0], orders[1]);

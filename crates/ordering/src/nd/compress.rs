@@ -9,7 +9,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::graph::Graph;
-use crate::mindeg::NONE;
+use crate::mindeg::{DenseLimits, NONE};
 use crate::nd::graph::Weighted;
 
 /// Parts of the compressed graph that are written at the same time.
@@ -37,15 +37,11 @@ impl Compressed {
     }
 }
 
-/// Merges twins; leaves out vertices with more than `dense_limit` neighbors by weight, unless they weigh more than that together:
-/// then they are no exception. `weights` has one entry for each vertex. Vertices keep the order of their first members.
-pub(crate) fn compress(graph: Graph, weights: Vec<u32>, dense_limit: u64) -> Compressed {
+/// Merges twins; leaves out vertices with very many neighbors by weight. `weights` has one entry for each vertex. Vertices keep the order of their first members.
+pub(crate) fn compress(graph: Graph, weights: Vec<u32>, limits: DenseLimits) -> Compressed {
     let n = graph.n();
-    let (mut class, mut count, mut dense) = classes(&graph, &weights, dense_limit);
-    let weight: u64 = dense.iter().map(|&v| u64::from(weights[v as usize])).sum();
-    if weight > dense_limit {
-        (class, count, dense) = classes(&graph, &weights, u64::MAX);
-    }
+    let dense = dense(&graph, &weights, limits);
+    let (class, count) = classes(&graph, &dense);
     if count == n {
         return Compressed {
             graph: Weighted::new(graph, weights),
@@ -57,11 +53,30 @@ pub(crate) fn compress(graph: Graph, weights: Vec<u32>, dense_limit: u64) -> Com
     contract_classes(&graph, &weights, &class, count, dense)
 }
 
-/// The class of each vertex (`NONE`: dense), their number, and the dense vertices.
+/// The vertices with very many neighbors, increasing.
+fn dense(graph: &Graph, weights: &[u32], limits: DenseLimits) -> Vec<u32> {
+    let heaviest = u64::from(weights.iter().copied().max().unwrap_or(1));
+    let many = |&v: &u32| limits.may_exceed(graph.degree(v) as u64 * heaviest + heaviest - 1);
+    let vertices = (0..graph.n() as u32).into_par_iter().with_min_len(512);
+    let of_many = vertices.filter(many).map(|v| {
+        let neighbors = graph.neighbors(v).iter();
+        let degree: u64 = neighbors.map(|&u| u64::from(weights[u as usize])).sum();
+        // Of an unknown, those that it shares the vertex with are neighbors, too.
+        (v, degree + u64::from(weights[v as usize]) - 1)
+    });
+    let of_many: Vec<(u32, u64)> = of_many.collect();
+    let limit = limits.of(of_many
+        .iter()
+        .map(|&(v, degree)| (degree, weights[v as usize])));
+    let above = of_many.iter().filter(|v| v.1 > limit);
+    above.map(|v| v.0).collect()
+}
+
+/// The class of each vertex (`NONE`: dense), and their number.
 ///
 /// Twins are each other's neighbors and their relation is transitive, so that the first of a class
 /// is the first twin in the list of each: all vertices can look for it at the same time.
-fn classes(graph: &Graph, weights: &[u32], dense_limit: u64) -> (Vec<u32>, usize, Vec<u32>) {
+fn classes(graph: &Graph, dense: &[u32]) -> (Vec<u32>, usize) {
     let n = graph.n();
     let spread = |v: u32| {
         (v.wrapping_add(1))
@@ -81,37 +96,25 @@ fn classes(graph: &Graph, weights: &[u32], dense_limit: u64) -> (Vec<u32>, usize
         let mut alike = before.filter(|&&u| keys[u as usize] == own);
         alike.find(|&&u| are_twins(graph, v, u)).map_or(v, |&u| u)
     };
-    let is_dense = |v: u32| {
-        let neighbors = graph.neighbors(v).iter();
-        let degree: u64 = neighbors.map(|&u| u64::from(weights[u as usize])).sum();
-        degree + u64::from(weights[v as usize]) > dense_limit.saturating_add(1)
-    };
-    let heaviest = weights.iter().copied().max().unwrap_or(1);
-    let mut class: Vec<u32> = vertices()
-        .map(
-            |v| match graph.degree(v) as u64 * u64::from(heaviest) >= dense_limit && is_dense(v) {
-                true => NONE,
-                false => first_twin(v),
-            },
-        )
-        .collect();
+    let mut class: Vec<u32> = vertices().map(first_twin).collect();
+    dense.iter().for_each(|&v| class[v as usize] = NONE);
     let classes = class.par_iter().enumerate().with_min_len(512);
     if classes.all(|(v, &c)| c as usize == v) {
-        return (class, n, Vec::new());
+        return (class, n);
     }
-    let mut dense = Vec::new();
     let mut count = 0u32;
     for v in 0..n {
         if class[v] == NONE {
-            dense.push(v as u32);
-        } else if class[v] as usize == v {
+            continue;
+        }
+        if class[v] as usize == v {
             class[v] = count;
             count += 1;
         } else {
             class[v] = class[class[v] as usize];
         }
     }
-    (class, count as usize, dense)
+    (class, count as usize)
 }
 
 /// Whether neighbors `v` and `u` have the same closed neighborhood; lists are sorted.

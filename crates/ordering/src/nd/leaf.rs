@@ -6,7 +6,7 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::error::OrderingError;
-use crate::mindeg::{Amd, AmdOptions, NONE};
+use crate::mindeg::{Amd, AmdOptions, DenseLimits};
 use crate::nd::graph::Weighted;
 use crate::nd::numbers::Numbers;
 use crate::workspace::Workspace;
@@ -53,7 +53,7 @@ impl LeafSpace {
             .by(options.selection)
             .until(stop)
             .within(options.most_reads)
-            .run(NONE, &mut ())?;
+            .run(DenseLimits::NONE, &mut ())?;
         self.order.clear();
         self.order.resize(self.vertices.len(), 0);
         self.ws

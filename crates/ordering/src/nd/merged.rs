@@ -47,10 +47,10 @@ impl MergedGraph {
             }
             None => (Graph::from_pattern(pattern)?, vec![1; pattern.n()]),
         };
-        let dense_limit = AmdOptions::default().dense_limit(pattern.n());
+        let dense = AmdOptions::default().dense_limits(pattern.n());
         Ok(Self {
             unknowns: pattern.n(),
-            compressed: compress(graph, weights, u64::from(dense_limit)),
+            compressed: compress(graph, weights, dense),
             runs,
         })
     }

@@ -13,6 +13,7 @@ use super::options::{QUICK, THOROUGH};
 use super::random::mix;
 use super::refine::{Refiner, Task};
 use super::*;
+use crate::mindeg::DenseLimits;
 use crate::mindeg::NONE;
 use crate::nd::board::SEPARATOR;
 use tamarack_sparse::Pattern;
@@ -53,7 +54,7 @@ fn random(n: u32, per_mille: u64, seed: u64) -> Pattern {
 /// Twins merged, every vertex of weight 1, none too dense.
 fn unit(graph: Graph) -> Compressed {
     let weights = vec![1; graph.n()];
-    compress(graph, weights, u64::MAX - 1)
+    compress(graph, weights, DenseLimits::NONE)
 }
 
 fn weighted(p: &Pattern) -> Weighted {

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::OrderingError;
-use crate::mindeg::{Amd, AmdOptions, MAX_ORDER, NONE, Selection};
+use crate::mindeg::{Amd, AmdOptions, DenseLimits, MAX_ORDER, Selection};
 use crate::nd::{NdOptions, Numbers, Weighted, atomics};
 use crate::workspace::Workspace;
 use level::SEPARATOR;
@@ -217,7 +217,7 @@ impl Space {
             .by(parts.options.selection)
             .until(parts.stop)
             .within(parts.options.most_reads)
-            .run(NONE, &mut ())?;
+            .run(DenseLimits::NONE, &mut ())?;
         ws.order.clear();
         ws.order.resize(vertices.len(), 0);
         ws.quotient

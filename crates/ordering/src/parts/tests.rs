@@ -4,6 +4,7 @@ use tamarack_testkit::{Rng, pattern_of_edges};
 
 use super::*;
 use crate::graph::Graph;
+use crate::mindeg::NONE;
 use crate::{Method, order as order_by};
 
 /// Neighbors to the right and below of the places of a square that are `there`; in a closed one those at the ends are neighbors, too.
