@@ -1,7 +1,7 @@
 """Grids and networks with unknowns of many neighbors: hubs-2.py OLD NEW, two builds of `tamarack`.
 
 Operations, and milliseconds of the order, of both; two threads. MATRIX: grids of 400 by 400 with so many unknowns more, each with so many of
-the others for neighbors, anywhere or in a square; a grid of 600 by 600 in which 60 have 4000 neighbors more, anywhere; networks in which each
+the others for neighbors, anywhere or in a square, some of them numbered at random; a grid of 600 by 600 in which 60 have 4000 neighbors more, anywhere; networks in which each
 joins two that came before, mostly of the first ones."""
 import json
 import subprocess
@@ -44,6 +44,12 @@ def with_hubs(side, hubs, neighbors, in_a_square):
     return of_edges(n + hubs, rows, cols)
 
 
+def shuffled(a):
+    a, p = a.tocoo(), rng.permutation(a.shape[0])
+    ends = np.maximum(p[a.row], p[a.col]), np.minimum(p[a.row], p[a.col])
+    return sp.coo_matrix((a.data, ends), shape=a.shape).tocsc()
+
+
 def airports(side, hubs, neighbors):
     rows, cols = grid_edges(side)
     n = side * side
@@ -64,6 +70,8 @@ cases = {
     "300 of 400 anywhere": lambda: with_hubs(400, 300, 400, False),
     "300 of 400 in squares": lambda: with_hubs(400, 300, 400, True),
     "100 of 4900 in squares": lambda: with_hubs(400, 100, 4900, True),
+    "20 of 3000 anywhere, shuffled": lambda: shuffled(with_hubs(400, 20, 3000, False)),
+    "5 of 30000 anywhere, shuffled": lambda: shuffled(with_hubs(400, 5, 30000, False)),
     "airports": lambda: airports(600, 60, 4000),
     "skewed, power 3": lambda: skewed(200_000, 3),
     "skewed, power 5": lambda: skewed(200_000, 5),

@@ -9,7 +9,9 @@ use tamarack_sparse::{Pattern, Permutation};
 use crate::error::{OrderingError, refill};
 use crate::graph::Graph;
 use crate::guide::{Coordinates, PartitionTree};
-use crate::mindeg::{Amd, AmdOptions, Mmd, MmdOptions, QuotientGraph, Selection, is_fringed};
+use crate::mindeg::{
+    Amd, AmdOptions, DenseLimits, Mmd, MmdOptions, QuotientGraph, Selection, is_fringed,
+};
 use crate::nd::{self, NdOptions};
 use crate::near;
 use crate::parts;
@@ -150,7 +152,7 @@ pub fn order_until(
         Method::Amd(_) if is_perfect(pattern) => return Ok(Permutation::identity(n)),
         Method::Amd(options) if order_in_parts(pattern, options, stop, &mut ws.order)? => (),
         Method::Amd(options) => {
-            let near = load(pattern, &mut ws.quotient)?;
+            let near = load(pattern, &mut ws.quotient, options.dense_limits(n))?;
             let mut elimination = Amd::new(ws, n as u32, options.aggressive)
                 .by(options.selection)
                 .until(stop)
@@ -222,7 +224,7 @@ fn order_in_parts(
     }
     let neighbors = |v: u32| graph.neighbors(v);
     if near::is_scattered(n, neighbors) {
-        near::reversed_search(n, neighbors, order, |_, _, _| ())?;
+        near::reversed_search(n, neighbors, u64::MAX, order, |_, _, _| ())?;
     } else {
         refill(order, n, 0)?;
         order.iter_mut().zip(0..).for_each(|(to, v)| *to = v);
@@ -235,6 +237,7 @@ fn order_in_parts(
 fn load(
     pattern: &Pattern,
     quotient: &mut QuotientGraph,
+    limits: DenseLimits,
 ) -> Result<Option<Vec<u32>>, OrderingError> {
     let below = |j: u32| &pattern.rows(j as usize)[1..];
     if !near::is_scattered(pattern.n(), below) {
@@ -243,7 +246,7 @@ fn load(
     }
     let graph = Graph::from_pattern(pattern)?;
     let mut order = Vec::new();
-    quotient.load_near(&graph, &mut order)?;
+    quotient.load_near(&graph, limits, &mut order)?;
     Ok(Some(order))
 }
 

@@ -158,6 +158,7 @@ impl QuotientGraph {
     pub(crate) fn load_near(
         &mut self,
         graph: &Graph,
+        limits: DenseLimits,
         order: &mut Vec<u32>,
     ) -> Result<(), OrderingError> {
         self.reset(graph.n(), graph.nnz())?;
@@ -173,7 +174,9 @@ impl QuotientGraph {
             }
             *free += list.len();
         };
-        reversed_search(graph.n(), |v| graph.neighbors(v), order, load)
+        let degrees = (0..graph.n() as u32).map(|v| (graph.degree(v) as u64, 1));
+        let most = limits.of(degrees);
+        reversed_search(graph.n(), |v| graph.neighbors(v), most, order, load)
     }
 
     /// Number of variables in the beginning.

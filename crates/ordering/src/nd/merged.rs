@@ -111,7 +111,7 @@ impl MergedGraph {
         let mut list: Vec<u32> = (0..self.n() as u32).collect();
         let neighbors = |v: u32| graph.neighbors(v);
         if near::is_scattered(self.n(), neighbors) {
-            near::reversed_search(self.n(), neighbors, &mut list, |_, _, _| ())?;
+            near::reversed_search(self.n(), neighbors, u64::MAX, &mut list, |_, _, _| ())?;
         }
         let in_parts =
             parts::may_cut(graph, options) && parts::order(graph, &mut list, options, stop)?;
