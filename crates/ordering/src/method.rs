@@ -131,7 +131,7 @@ pub fn order_until(
     stop: &AtomicBool,
 ) -> Result<Permutation, OrderingError> {
     let n = pattern.n();
-    let exact = AmdOptions::default().dense_limits(n).at_least(EXACT);
+    let exact = AmdOptions::default().dense_limits(pattern).at_least(EXACT);
     match method {
         Method::Natural => return Ok(Permutation::identity(n)),
         Method::Rcm => rcm::order(
@@ -152,7 +152,7 @@ pub fn order_until(
         Method::Amd(_) if is_perfect(pattern) => return Ok(Permutation::identity(n)),
         Method::Amd(options) if order_in_parts(pattern, options, stop, &mut ws.order)? => (),
         Method::Amd(options) => {
-            let near = load(pattern, &mut ws.quotient, options.dense_limits(n))?;
+            let near = load(pattern, &mut ws.quotient, options.dense_limits(pattern))?;
             let mut elimination = Amd::new(ws, n as u32, options.aggressive)
                 .by(options.selection)
                 .until(stop)
@@ -161,7 +161,7 @@ pub fn order_until(
                 elimination.eliminate_fringe(&mut ());
                 elimination.eliminate_few_left()?;
             }
-            elimination.run(options.dense_limits(n), &mut ())?;
+            elimination.run(options.dense_limits(pattern), &mut ())?;
             finish(ws)?;
             if let Some(vertex) = near {
                 ws.order.iter_mut().for_each(|v| *v = vertex[*v as usize]);
@@ -217,7 +217,7 @@ fn order_in_parts(
         return Ok(false);
     }
     let graph = Graph::from_pattern(pattern)?;
-    let limits = options.dense_limits(n);
+    let limits = options.dense_limits(pattern);
     let degrees = || (0..n as u32).map(|v| graph.degree(v));
     if is_fringed(n, degrees()) || degrees().any(|degree| limits.may_exceed(degree as u64)) {
         return Ok(false);

@@ -33,12 +33,6 @@ const FILL_SAVES: f64 = 0.1;
 const FILL_VERTEX_SECS: f64 = 3.6e-7;
 const FILL_NEIGHBOR_SECS: f64 = 5.4e-8;
 
-/// Of the seconds of a dissection, what minimum degree may take at most before it is given up, and seconds for each entry of a list that it
-/// reads (an estimate). Networks of skewed degrees read more than elsewhere is worth it, for half of the operations that a dissection leads
-/// to (run `skewed-1`).
-const DEGREE_SHARE: f64 = 0.25;
-const READ_SECS: f64 = 2e-9;
-
 /// Of each predicted second that a factorization after minimum degree takes beyond one of a plane with that middle level, what is spent to see
 /// whether minimum fill is better: grids in their natural order are luck for minimum degree (run `unlucky-1`).
 const UNLUCKY: f64 = 2.0;
@@ -170,12 +164,6 @@ impl Shape {
         let secs = VERTEX_SECS * self.nodes + NEIGHBOR_SECS * self.neighbors;
         let alone = secs.min(ALONE_SECS);
         alone + (secs - alone) / (MACHINE.threads as f64).powf(SPEEDUP)
-    }
-
-    /// Entries of lists for each of the graph's that minimum degree may read: see [`DEGREE_SHARE`].
-    pub(crate) fn degree_reads(&self) -> u32 {
-        let secs = DEGREE_SHARE * self.dissection_secs();
-        (secs / (READ_SECS * (self.nodes + self.neighbors))) as u32
     }
 
     /// Whether a dissection saves more than it takes, of a factorization of so many predicted seconds, whatever the graph is.

@@ -47,7 +47,7 @@ impl MergedGraph {
             }
             None => (Graph::from_pattern(pattern)?, vec![1; pattern.n()]),
         };
-        let dense = AmdOptions::default().dense_limits(pattern.n());
+        let dense = AmdOptions::default().dense_limits(pattern);
         Ok(Self {
             unknowns: pattern.n(),
             compressed: compress(graph, weights, dense),

@@ -129,7 +129,7 @@ impl Search<'_> {
         if !is_unlucky(name, secs, both) {
             return Ok(None);
         }
-        let method = Method::Amd(within_reads(Selection::MeanFill, &both.shape));
+        let method = Method::Amd(within_reads(Selection::MeanFill));
         let found = order(self.pattern, &method, &mut Workspace::new());
         self.order_secs = self.start.elapsed().as_secs_f64();
         let permutation = match found {
@@ -196,7 +196,7 @@ impl Search<'_> {
             return Err(OrderingError::Stopped.into());
         }
         let mut own = Search { ..*self };
-        let options = within_reads(selection, &both.shape);
+        let options = within_reads(selection);
         let twins = both.twins();
         let permutation = match twins {
             Some(graph) => graph.minimum_degree(&options, stop),

@@ -102,13 +102,17 @@ fn skewed(n: u32) -> std::sync::Arc<Pattern> {
 #[test]
 fn minimum_degree_has_its_time_in_skewed_networks() {
     let a = skewed(20_000);
-    for ordering in [Ordering::Auto, Ordering::Best(Duration::ZERO)] {
+    // Minimum fill is as quick there, and a little better.
+    for (ordering, name) in [
+        (Ordering::Auto, "amd"),
+        (Ordering::Best(Duration::ZERO), "amf"),
+    ] {
         let options = Options {
             ordering,
             ..Options::default()
         };
         let chosen = Chosen::new(&a, &options).unwrap();
-        assert_eq!(chosen.name, "amd", "{:?}", options.ordering);
+        assert_eq!(chosen.name, name, "{:?}", options.ordering);
     }
 }
 
