@@ -69,6 +69,8 @@ cases = {
     "5 of 30000 in squares": lambda: with_hubs(400, 5, 30000, True),
     "300 of 400 anywhere": lambda: with_hubs(400, 300, 400, False),
     "300 of 400 in squares": lambda: with_hubs(400, 300, 400, True),
+    "350 of 1500 anywhere": lambda: with_hubs(400, 350, 1500, False),
+    "350 of 1500 in squares": lambda: with_hubs(400, 350, 1500, True),
     "100 of 4900 in squares": lambda: with_hubs(400, 100, 4900, True),
     "20 of 3000 anywhere, shuffled": lambda: shuffled(with_hubs(400, 20, 3000, False)),
     "5 of 30000 anywhere, shuffled": lambda: shuffled(with_hubs(400, 5, 30000, False)),
@@ -80,7 +82,7 @@ with tempfile.TemporaryDirectory() as folder:
     file = f"{folder}/a.npz"
     for name, make in cases.items():
         sp.save_npz(file, make())
-        for ordering in "amd", "amf", "nd", "auto":
+        for ordering in "amd", "nd", "auto":
             line = []
             for program in sys.argv[1:3]:
                 run = [program, "analyze", file, "--ordering", ordering, "--json", "--threads", "2", "-q"]
