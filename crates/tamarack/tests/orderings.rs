@@ -73,8 +73,15 @@ fn minimum_degree_is_given_up_where_long_lists_are_read_for_every_pivot() {
 #[test]
 fn what_few_are_shared_by_all_is_set_aside() {
     let a = points_and_cameras(20_000, 100);
-    let analysis = Analysis::new(&a, &Options::default()).unwrap();
+    let by_threads = |threads: usize| {
+        let mut options = Options::default();
+        options.threads = Some(threads);
+        Analysis::new(&a, &options).unwrap()
+    };
+    let [analysis, others] = [1, 3].map(by_threads);
     assert_eq!(analysis.ordering(), "amd");
+    let order = |analysis: &Analysis| analysis.symbolic().permutation().clone();
+    assert_eq!(order(&analysis), order(&others));
     let by_dissection = flops(&a, Method::NestedDissection(Default::default()).into());
     let found = analysis.symbolic().stats().flops as f64;
     assert!(found < 1.01 * by_dissection, "{found:e}, {by_dissection:e}");
