@@ -100,9 +100,9 @@ impl Checker {
         }
     }
 
-    /// The node that stands for vertex `x`.
+    /// The node that stands for vertex `x`; itself, where it was set aside.
     fn root(q: &QuotientGraph, mut x: u32) -> u32 {
-        while q.nodes[x as usize].weight == 0 {
+        while q.nodes[x as usize].weight == 0 && q.nodes[x as usize].start != u64::from(NONE) {
             x = q.nodes[x as usize].start as u32;
         }
         x
@@ -309,6 +309,47 @@ fn amd_bounds_the_degree_from_above_and_is_exact_with_two_elements() {
                 .unwrap();
         });
     }
+}
+
+#[test]
+fn what_is_set_aside_is_no_neighbor_any_more() {
+    // Sixteen at most, of more than sixteen neighbors.
+    let limits = DenseLimits::new(40, 0, 0.0);
+    let mut ws = Workspace::new();
+    let mut found = [0; 4];
+    for seed in 0..12_000 {
+        let graph = random_graph(seed);
+        let n = graph.len();
+        ws.quotient.load(&pattern(&graph)).unwrap();
+        let mut checker = Checker::new(&graph);
+        let way = seed as usize % 4;
+        if way == 3 {
+            Amd::new(&mut ws, n as u32, true).eliminate_fringe(&mut checker);
+            checker.eliminate_isolated();
+        }
+        let is_dense = |&v: &usize| checker.neighbors(1 << v).count_ones() > 16;
+        let alive = (0..n).filter(|&v| checker.alive >> v & 1 == 1);
+        let dense = alive.filter(is_dense).fold(0u64, |set, v| set | 1 << v);
+        let aside = if dense.count_ones() > 16 { 0 } else { dense };
+        checker.alive &= !aside;
+        checker.eliminate_isolated();
+        match way {
+            0 => Mmd::new(&mut ws, None).run(limits, &mut checker),
+            1 => {
+                checker.selection = Selection::MeanFill;
+                let fill = Amd::new(&mut ws, n as u32, true).by(Selection::MeanFill);
+                { fill }.run(limits, &mut checker)
+            }
+            _ => Amd::new(&mut ws, n as u32, true).run(limits, &mut checker),
+        }
+        .unwrap();
+        assert_eq!(checker.alive, 0, "seed {seed}");
+        let order = final_order(&ws);
+        let last = &order[n - aside.count_ones() as usize..];
+        assert_eq!(last.iter().fold(0, |set, &v| set | 1 << v), aside);
+        found[way] += usize::from(aside != 0);
+    }
+    assert!(found.iter().all(|&found| found > 50), "{found:?}");
 }
 
 #[test]
