@@ -61,8 +61,8 @@ pub fn analysis(
     Ok(analysis)
 }
 
-/// An analysis from its bytes. One that may be for a GPU takes the order alone from them: which supernodes it has depends on what the
-/// card has room for.
+/// An analysis from its bytes. One that may be for a GPU takes the order alone from them: with `auto` the device may be the other one this time,
+/// and whom a card asks why a matrix was refused is known to a new analysis only.
 fn restored(bytes: &[u8], pattern: &Arc<Pattern>, options: &Options) -> Result<Analysis, Error> {
     if options.device == Device::Cpu {
         return Analysis::from_bytes_unbudgeted(bytes, pattern, options);

@@ -37,7 +37,8 @@ impl Compressed {
     }
 }
 
-/// Merges twins; leaves out vertices with very many neighbors by weight. `weights` has one entry for each vertex. Vertices keep the order of their first members.
+/// Merges twins; leaves out vertices with very many neighbors by weight. `weights` has one entry for each vertex. Vertices keep the order of
+/// their first members.
 pub(crate) fn compress(graph: Graph, weights: Vec<u32>, limits: DenseLimits) -> Compressed {
     let n = graph.n();
     let dense = dense(&graph, &weights, limits);
