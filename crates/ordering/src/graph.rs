@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use tamarack_sparse::{Pattern, Runs};
 
 use crate::error::{OrderingError, refill, reserve};
+use crate::mindeg::NONE;
 
 /// Patterns of so many entries are worth several threads.
 const LARGE: usize = 50_000;
@@ -168,6 +169,39 @@ impl Graph {
         Ok(Self { offsets, adjacency })
     }
 
+    /// What is left without the vertices of more neighbors than `limit`; and who these are, increasing. Others have numbers in the same order.
+    pub(crate) fn without_dense(mut self, limit: u64) -> (Self, Vec<u32>) {
+        let vertices = 0..self.n() as u32;
+        let dense = vertices.filter(|&v| self.degree(v) as u64 > limit);
+        let dense: Vec<u32> = dense.collect();
+        if dense.is_empty() {
+            return (self, dense);
+        }
+        let mut number = vec![0; self.n()];
+        dense.iter().for_each(|&v| number[v as usize] = NONE);
+        let left = number.iter_mut().filter(|number| **number != NONE);
+        left.zip(0..).for_each(|(number, k)| *number = k);
+        let (mut vertices, mut count, mut end) = (0, 0, 0);
+        for v in 0..number.len() {
+            // Read before it is written over.
+            let list = end..self.offsets[v + 1] as usize;
+            end = list.end;
+            if number[v] == NONE {
+                continue;
+            }
+            for at in list {
+                let neighbor = number[self.adjacency[at] as usize];
+                self.adjacency[count] = neighbor;
+                count += usize::from(neighbor != NONE);
+            }
+            vertices += 1;
+            self.offsets[vertices] = count as u64;
+        }
+        self.offsets.truncate(vertices + 1);
+        self.adjacency.truncate(count);
+        (self, dense)
+    }
+
     /// Offsets (length n + 1, from 0) and adjacency.
     pub(crate) fn into_parts(self) -> (Vec<u64>, Vec<u32>) {
         (self.offsets, self.adjacency)
@@ -260,6 +294,8 @@ fn atomic_counters(len: usize) -> Result<Vec<AtomicU32>, OrderingError> {
 
 #[cfg(test)]
 mod tests {
+    use tamarack_testkit::{Family, random_pattern};
+
     use super::*;
 
     #[test]
@@ -285,6 +321,28 @@ mod tests {
         for ranges in [1, 2, 5, RANGES] {
             let many = pool.install(|| Graph::in_ranges(Lower::of(&p), ranges));
             assert!(one == many.unwrap(), "{ranges} ranges");
+        }
+    }
+
+    #[test]
+    fn what_is_left_without_dense_vertices() {
+        for (family, seed) in Family::ALL
+            .iter()
+            .flat_map(|f| (0..20).map(move |seed| (*f, seed)))
+        {
+            let p = random_pattern(family, 30, seed);
+            let g = Graph::from_pattern(&p).unwrap();
+            for limit in [0, 2, 4, 6, 30] {
+                let (left, dense) = g.clone().without_dense(limit);
+                let is_dense = |v: &u32| g.degree(*v) as u64 > limit;
+                let (expected, others): (Vec<u32>, Vec<u32>) = (0..30).partition(is_dense);
+                assert_eq!((dense, left.n()), (expected, others.len()));
+                for (k, &v) in (0..).zip(&others) {
+                    let neighbors = g.neighbors(v).iter().filter(|v| !is_dense(v));
+                    let found = left.neighbors(k).iter().map(|&k| &others[k as usize]);
+                    assert!(found.eq(neighbors));
+                }
+            }
         }
     }
 

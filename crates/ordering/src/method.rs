@@ -9,9 +9,7 @@ use tamarack_sparse::{Pattern, Permutation};
 use crate::error::{OrderingError, refill};
 use crate::graph::Graph;
 use crate::guide::{Coordinates, PartitionTree};
-use crate::mindeg::{
-    Amd, AmdOptions, DenseLimits, Mmd, MmdOptions, QuotientGraph, Selection, is_fringed,
-};
+use crate::mindeg::{Amd, AmdOptions, DenseLimits, Mmd, MmdOptions, QuotientGraph, Selection};
 use crate::nd::{self, NdOptions};
 use crate::near;
 use crate::parts;
@@ -150,7 +148,7 @@ pub fn order_until(
             finish(ws)?;
         }
         Method::Amd(_) if is_perfect(pattern) => return Ok(Permutation::identity(n)),
-        Method::Amd(options) if order_in_parts(pattern, options, stop, &mut ws.order)? => (),
+        Method::Amd(options) if parts::order_pattern(pattern, options, stop, &mut ws.order)? => (),
         Method::Amd(options) => {
             let near = load(pattern, &mut ws.quotient, options.dense_limits(pattern))?;
             let mut elimination = Amd::new(ws, n as u32, options.aggressive)
@@ -202,35 +200,6 @@ fn is_perfect(pattern: &Pattern) -> bool {
         }
         _ => true,
     })
-}
-
-/// Orders a pattern in [parts], if it can be cut, no unknown has very many neighbors, and it has no fringe that is worth going first.
-fn order_in_parts(
-    pattern: &Pattern,
-    options: &AmdOptions,
-    stop: &AtomicBool,
-    order: &mut Vec<u32>,
-) -> Result<bool, OrderingError> {
-    let n = pattern.n();
-    let last = |j: u32| pattern.rows(j as usize).last().copied().unwrap_or(j);
-    if !parts::may_be_cut(n, pattern.nnz_full() as usize - n, options, last) {
-        return Ok(false);
-    }
-    let graph = Graph::from_pattern(pattern)?;
-    let limits = options.dense_limits(pattern);
-    let degrees = || (0..n as u32).map(|v| graph.degree(v));
-    if is_fringed(n, degrees()) || degrees().any(|degree| limits.may_exceed(degree as u64)) {
-        return Ok(false);
-    }
-    let neighbors = |v: u32| graph.neighbors(v);
-    if near::is_scattered(n, neighbors) {
-        near::reversed_search(n, neighbors, u64::MAX, order, |_, _, _| ())?;
-    } else {
-        refill(order, n, 0)?;
-        order.iter_mut().zip(0..).for_each(|(to, v)| *to = v);
-    }
-    let graph = nd::Weighted::new(graph, vec![1; n]);
-    parts::order(&graph, order, options, stop)
 }
 
 /// Loads a pattern, and numbers its unknowns anew where theirs are scattered: the unknown of each number, if they have others.

@@ -9,6 +9,7 @@
 
 mod level;
 mod line;
+mod pattern;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use crate::nd::{NdOptions, Numbers, Weighted, atomics};
 use crate::workspace::Workspace;
 use level::SEPARATOR;
 use line::{last_neighbor, narrow_line};
+pub(crate) use pattern::order_pattern;
 
 /// Parts of a graph, about. More cost squares operations, and one thread time.
 const PARTS: usize = 4;
@@ -32,17 +34,16 @@ const LEAST: usize = if cfg!(test) { 256 } else { 1 << 16 };
 /// `ng_squarehole_p1` takes 1.3 times the operations in parts between them.
 const FEW_NEIGHBORS: usize = 5;
 
-/// Whether a graph of `n` vertices with so many stored neighbors is probably cut. `last` has the largest neighbor of each vertex, or itself.
-pub(crate) fn may_be_cut(
-    n: usize,
-    neighbors: usize,
-    options: &AmdOptions,
-    last: impl Fn(u32) -> u32,
-) -> bool {
+/// Whether graphs of `n` vertices are cut for these options.
+fn is_for(n: usize, options: &AmdOptions) -> bool {
     let is_large = (2 * LEAST..=MAX_ORDER).contains(&n);
+    is_large && options.selection == Selection::MeanFill
+}
+
+/// Whether a graph of `n` vertices with so many stored neighbors is probably cut. `last` has the largest neighbor of each vertex, or itself.
+fn may_be_cut(n: usize, neighbors: usize, options: &AmdOptions, last: impl Fn(u32) -> u32) -> bool {
     let has_line = || narrow_line(n, n as u64, |_| 1, last, &NdOptions::default()).is_some();
-    let is_filled = options.selection == Selection::MeanFill;
-    is_filled && is_large && (has_thin_levels(n, neighbors) || has_line())
+    is_for(n, options) && (has_thin_levels(n, neighbors) || has_line())
 }
 
 /// The same of the graph itself.

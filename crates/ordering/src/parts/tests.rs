@@ -239,3 +239,26 @@ fn parts_have_corners_where_there_were_none() {
     // As a whole 4.3e7.
     assert!(draft.flops() < 30_000_000, "{}", draft.flops());
 }
+
+#[test]
+fn a_torus_with_hubs_is_cut_without_them() {
+    let side = 100;
+    let torus = grid(side, true, |_, _| true);
+    let mut random = Rng::new(5);
+    // Each is the first, one in the middle, or the last of the numbers.
+    for hub in [0, side * side / 2, side * side] {
+        let number = |v: u32| v + u32::from(v >= hub);
+        let inside = (0..side * side).flat_map(|j| {
+            let below = &torus.rows(j as usize)[1..];
+            below.iter().map(move |&i| (number(j), number(i)))
+        });
+        let to_hub = (0..side * side).filter(|_| random.chance(0.1));
+        let edges: Vec<_> = inside.chain(to_hub.map(|v| (number(v), hub))).collect();
+        let pattern = pattern_of_edges((side * side + 1) as usize, &edges).shared();
+        let method = Method::Amd(Selection::MeanFill.into());
+        let found = order_by(&pattern, &method, &mut Workspace::new()).unwrap();
+        assert_eq!(found.user_of_elim().last(), Some(&hub));
+        let draft = SymbolicDraft::new(&pattern, &found, &SymbolicOptions::default()).unwrap();
+        assert!(draft.flops() < 31_000_000, "{}", draft.flops());
+    }
+}
