@@ -8,8 +8,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use tamarack_dense::{
-    BlockColumns, FrontMut, InstructionSet, Isa, PanelRef, Real, Steps, UpdateMode, Workspace,
-    gemm_nt, packed_len, partial_cholesky, potrf, rhs_stride, syrk_lower,
+    BlockColumns, Floor, FrontMut, InstructionSet, Isa, PanelRef, Real, Steps, UpdateMode,
+    Workspace, gemm_nt, packed_len, partial_cholesky, potrf, rhs_stride, syrk_lower,
     trsm_right_lower_transposed,
 };
 
@@ -297,7 +297,8 @@ fn fronts<T: Real>(bench: &Bench) {
         let reset = || panel.borrow_mut().copy_from_slice(&start);
         let whole = || {
             let (p, u) = (&mut panel.borrow_mut(), &mut update);
-            partial_cholesky(p, u, (npiv, nupd), block, mode, &mut ws).expect("definite");
+            partial_cholesky(p, u, (npiv, nupd), block, (mode, Floor::SQUARES), &mut ws)
+                .expect("definite");
         };
         let what = format!("front ({npiv},{nupd}) block {block} whole");
         bench.line::<T>(&what, flops, || time(LEAST, reset, whole), None);

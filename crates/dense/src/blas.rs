@@ -10,7 +10,7 @@ use crate::real::with_isa;
 use crate::simd::{Op, Simd};
 use crate::tile::{self, Lower, Tile, UpdateMode};
 use crate::workspace::{Buffers, KC, SOLVE_COLUMNS};
-use crate::{Real, Workspace};
+use crate::{Floor, Real, Workspace};
 
 /// A pivot that is not a positive normal number: the matrix is not positive definite.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
@@ -55,7 +55,7 @@ pub unsafe fn gemm_nt<T: Real>(
         kc: KC,
         lower: None,
     };
-    let (isa, buf) = (ws.isa(), ws.buffers());
+    let (isa, buf) = (ws.isa(), ws.buffers(Floor::NONE));
     // SAFETY: the caller's contract.
     unsafe {
         with_isa!(
@@ -94,7 +94,7 @@ pub unsafe fn syrk_lower<T: Real>(
         kc: KC,
         lower: Some(0),
     };
-    let (isa, buf) = (ws.isa(), ws.buffers());
+    let (isa, buf) = (ws.isa(), ws.buffers(Floor::NONE));
     // SAFETY: the caller's contract.
     unsafe {
         with_isa!(
@@ -124,7 +124,7 @@ pub unsafe fn trsm_right_lower_transposed<T: Real>(
     (x, ldx): (*mut T, usize),
     ws: &mut Workspace<T>,
 ) {
-    let (isa, buf) = (ws.isa(), ws.buffers());
+    let (isa, buf) = (ws.isa(), ws.buffers(Floor::NONE));
     // SAFETY: the caller's contract.
     unsafe { with_isa!(isa, T, trsm(&buf, m, n, (l, ldl), (x, ldx))) }
 }
@@ -142,7 +142,7 @@ pub unsafe fn potrf<T: Real>(
     (a, lda): (*mut T, usize),
     ws: &mut Workspace<T>,
 ) -> Result<(), PivotFailure> {
-    let (isa, buf) = (ws.isa(), ws.buffers());
+    let (isa, buf) = (ws.isa(), ws.buffers(Floor::NONE));
     // SAFETY: the caller's contract.
     unsafe { with_isa!(isa, T, cholesky(&buf, n, (a, lda))) }
 }
@@ -226,6 +226,7 @@ pub(crate) unsafe fn trsm<S: Simd>(
                         l: l.add(j * (ldl + 1)),
                         ldl,
                         inverse: inverse.add(j),
+                        floor: buf.floor,
                     };
                     let copy = buf.x.add(j * S::MR);
                     tile::solve::<S>(rows, S::NR.min(nn - j), &tile, &lower, copy);
@@ -265,7 +266,7 @@ pub(crate) unsafe fn cholesky<S: Simd>(
                 PlainMut(c, lda),
                 UpdateMode::Accumulate,
             );
-            cholesky_panel::<S>(nn, nn, (c, lda)).map_err(|e| e.offset(j))?;
+            cholesky_panel::<S>(nn, nn, (c, lda), buf.floor).map_err(|e| e.offset(j))?;
             trsm::<S>(buf, m - nn, nn, (c.cast_const(), lda), (c.add(nn), lda));
         }
     }
@@ -283,6 +284,7 @@ pub(crate) unsafe fn cholesky_panel<S: Simd>(
     m: usize,
     n: usize,
     (a, lda): (*mut S::T, usize),
+    floor: Floor<S::T>,
 ) -> Result<(), PivotFailure> {
     let mut inverse = [S::T::ZERO; 16];
     let inverse = inverse.as_mut_ptr();
@@ -302,14 +304,17 @@ pub(crate) unsafe fn cholesky_panel<S: Simd>(
                 ldc: lda,
                 next: b,
             };
-            tile::factor::<S>(nn, &tile, inverse).map_err(|(index, value)| PivotFailure {
-                index: j + index,
-                value: value.to_f64(),
+            tile::factor::<S>(nn, &tile, inverse, floor).map_err(|(index, value)| {
+                PivotFailure {
+                    index: j + index,
+                    value: value.to_f64(),
+                }
             })?;
             let lower = Lower {
                 l: c.cast_const(),
                 ldl: lda,
                 inverse,
+                floor,
             };
             for i in (nn..m - j).step_by(S::MR) {
                 let tile = Tile {

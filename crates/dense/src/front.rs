@@ -16,7 +16,7 @@ use crate::real::with_isa;
 use crate::simd::Simd;
 use crate::tiny::{eliminate_tiny, is_tiny};
 use crate::workspace::{Buffers, KC, SOLVE_COLUMNS};
-use crate::{BlockColumns, Real, UpdateMode, Workspace};
+use crate::{BlockColumns, Floor, Real, UpdateMode, Workspace};
 
 /// Order up to which a front stays in a second-level cache of 1 MB and is eliminated whole.
 const SMALL: usize = 256;
@@ -38,6 +38,7 @@ pub struct FrontMut<T> {
     npiv: usize,
     nupd: usize,
     block: usize,
+    floor: Floor<T>,
 }
 
 // SAFETY: a FrontMut only names memory.
@@ -56,7 +57,13 @@ impl<T: Real> FrontMut<T> {
             npiv,
             nupd,
             block,
+            floor: Floor::NONE,
         }
+    }
+
+    /// The same with a floor for the entries of L.
+    pub fn with_floor(self, floor: Floor<T>) -> Self {
+        Self { floor, ..self }
     }
 
     /// Pivots.
@@ -82,6 +89,12 @@ impl<T: Real> FrontMut<T> {
     /// Columns of a block column.
     pub(crate) fn block(&self) -> usize {
         self.block
+    }
+
+    /// What becomes zero.
+    #[inline(always)]
+    pub(crate) fn floor(&self) -> Floor<T> {
+        self.floor
     }
 
     pub(crate) fn panel(&self) -> *mut T {
@@ -210,8 +223,8 @@ unsafe fn update_trailing<S: Simd>(
 /// `panel` (layout [`BlockColumns::panel`]) holds the assembled pivot columns and becomes the
 /// columns of L; `update` (layout [`BlockColumns::update`]) holds the sum of the children's update
 /// matrices and becomes the front's own, or, with [`UpdateMode::Overwrite`], is not read. Strict
-/// upper triangles of diagonal blocks have no meaning before or after. The first pivot that is not
-/// a positive normal number is an error; the front is half done then.
+/// upper triangles of diagonal blocks have no meaning before or after. Entries of L below the floor are zero. The first pivot that is not
+/// a positive normal number, or is below the floor's, is an error; the front is half done then.
 ///
 /// # Errors
 /// That pivot, counted from the front's first.
@@ -223,10 +236,11 @@ pub fn partial_cholesky<T: Real>(
     update: &mut [T],
     (npiv, nupd): (usize, usize),
     block: usize,
-    mode: UpdateMode,
+    (mode, floor): (UpdateMode, Floor<T>),
     ws: &mut Workspace<T>,
 ) -> Result<(), PivotFailure> {
-    let f = FrontMut::new(panel.as_mut_ptr(), update.as_mut_ptr(), npiv, nupd, block);
+    let f =
+        FrontMut::new(panel.as_mut_ptr(), update.as_mut_ptr(), npiv, nupd, block).with_floor(floor);
     let most = u32::MAX as usize; // then no length overflows
     assert!(npiv <= most && nupd <= most - npiv, "front is too large");
     assert!(
@@ -242,7 +256,7 @@ pub fn partial_cholesky<T: Real>(
         // SAFETY: the slices hold the layouts and are borrowed exclusively.
         return unsafe { eliminate_tiny(f, mode, isa, None) };
     }
-    let buf = ws.buffers();
+    let buf = ws.buffers(floor);
     // SAFETY: as above.
     unsafe { with_isa!(isa, T, eliminate(f, &buf, mode)) }
 }
@@ -260,7 +274,7 @@ unsafe fn eliminate<S: Simd>(
             let (m, n) = (layout.height(b), layout.width(b));
             if m <= FUSED_ROWS && n <= SOLVE_COLUMNS {
                 let a = f.panel.add(layout.offset(b));
-                cholesky_panel::<S>(m, n, (a, m)).map_err(|e| e.offset(b * f.block))?;
+                cholesky_panel::<S>(m, n, (a, m), f.floor).map_err(|e| e.offset(b * f.block))?;
             } else {
                 factor_block::<S>(f, buf, b)?;
                 solve_panel::<S>(f, buf, b, b * f.block + n..f.npiv + f.nupd);

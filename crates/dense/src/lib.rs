@@ -11,6 +11,7 @@
 
 mod assembly;
 mod blas;
+mod floor;
 mod front;
 mod layout;
 mod pack;
@@ -33,6 +34,7 @@ mod tests;
 
 pub use assembly::{Run, extend_add, find_runs, prefetch};
 pub use blas::{PivotFailure, gemm_nt, potrf, syrk_lower, trsm_right_lower_transposed};
+pub use floor::Floor;
 pub use front::{FrontMut, is_small, partial_cholesky};
 pub use layout::{BlockColumns, PanelLayout, Strips};
 pub use real::{InstructionSet, Isa, Real};

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::sync::OnceLock;
 
+use crate::Floor;
 use crate::simd::{Portable, Simd};
 
 /// Instructions that kernels are made of.
@@ -84,8 +85,12 @@ pub trait Real:
     fn mul_add(self, b: Self, c: Self) -> Self;
     /// Whether the number is neither NaN nor infinite.
     fn is_finite(self) -> bool;
-    /// Whether it may be a pivot: positive, finite, and not subnormal, since its reciprocal would overflow.
-    fn is_pivot(self) -> bool;
+    /// See [`Floor::NONE`]: positive numbers that are subnormal are no pivots, since their reciprocals would overflow.
+    const NO_FLOOR: Floor<Self>;
+    /// See [`Floor::SQUARES`].
+    const FLOOR_OF_SQUARES: Floor<Self>;
+    /// The number if it has any of the bits of `bits`, else zero.
+    fn keep(self, bits: Self) -> Self;
     /// The number in double precision, exactly.
     fn to_f64(self) -> f64;
     /// Nearest number of this type.
@@ -106,8 +111,13 @@ pub(crate) mod kernels {
     }
 }
 
+/// `2^exponent`, a normal number.
+const fn power_of_two(exponent: i64) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}
+
 macro_rules! real {
-    ($t:ident) => {
+    ($t:ident, $pivot:expr) => {
         impl kernels::Kernels for $t {
             #[cfg(target_arch = "x86_64")]
             type Avx512 = crate::simd::Avx512<$t>;
@@ -135,9 +145,21 @@ macro_rules! real {
             fn is_finite(self) -> bool {
                 $t::is_finite(self)
             }
+            const NO_FLOOR: Floor<Self> = Floor {
+                bits: $t::from_bits(!0),
+                pivot: $t::MIN_POSITIVE,
+            };
+            // Every exponent in the upper three quarters has one of the two upper bits of an exponent.
+            const FLOOR_OF_SQUARES: Floor<Self> = Floor {
+                bits: $t::from_bits(0b11 << (8 * size_of::<$t>() - 3)),
+                pivot: $pivot,
+            };
             #[inline(always)]
-            fn is_pivot(self) -> bool {
-                self >= $t::MIN_POSITIVE && self.is_finite()
+            fn keep(self, bits: Self) -> Self {
+                match self.to_bits() & bits.to_bits() {
+                    0 => 0.0,
+                    _ => self,
+                }
             }
             #[inline(always)]
             fn to_f64(self) -> f64 {
@@ -150,8 +172,8 @@ macro_rules! real {
         }
     };
 }
-real!(f64);
-real!(f32);
+real!(f64, power_of_two(-896));
+real!(f32, power_of_two(-58) as f32);
 
 /// Calls a function generic over [`Simd`] for an instruction set found at run time.
 macro_rules! with_isa {

@@ -98,6 +98,8 @@ pub trait Simd: Copy + 'static {
     unsafe fn div(a: Self::V, b: Self::V) -> Self::V;
     /// Square roots.
     unsafe fn sqrt(a: Self::V) -> Self::V;
+    /// Lanes of `v` that have any of the bits of the same lane of `bits`; zeros elsewhere.
+    unsafe fn keep(v: Self::V, bits: Self::V) -> Self::V;
     /// Sum of the lanes, in an order fixed by the instruction set.
     unsafe fn sum(a: Self::V) -> Self::T;
     /// Asks for a line to come into the first cache; never faults.

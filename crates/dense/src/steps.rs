@@ -271,9 +271,11 @@ unsafe fn factor_diagonal<S: Simd>(f: FrontMut<S::T>, s: &Step<S::T>) -> Result<
         // SAFETY: the caller's contract; the tiles lie in the diagonal block and its packed copy.
         unsafe {
             let inverse = s.inverse.add(j);
-            tile::factor::<S>(n, &tile, inverse).map_err(|(index, value)| PivotFailure {
-                index: s.first + j + index,
-                value: value.to_f64(),
+            tile::factor::<S>(n, &tile, inverse, f.floor()).map_err(|(index, value)| {
+                PivotFailure {
+                    index: s.first + j + index,
+                    value: value.to_f64(),
+                }
             })?;
             let copy = b.wrapping_add(j * S::MR);
             copy_block::<S>(n, n, (at(j), ldc), copy);
@@ -281,6 +283,7 @@ unsafe fn factor_diagonal<S: Simd>(f: FrontMut<S::T>, s: &Step<S::T>) -> Result<
                 l: copy.cast_const(),
                 ldl: S::MR,
                 inverse,
+                floor: f.floor(),
             };
             let mut r = j + n;
             while r < s.width {
@@ -349,6 +352,7 @@ unsafe fn solve<S: Simd>(f: FrontMut<S::T>, s: &Step<S::T>, micropanels: Range<u
                 l: b.wrapping_add(j * S::MR),
                 ldl: S::MR,
                 inverse: s.inverse.wrapping_add(j),
+                floor: f.floor(),
             };
             let copy = packed.wrapping_add(j * S::MR);
             // SAFETY: the caller's contract; the tile lies in the step's columns.

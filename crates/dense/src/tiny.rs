@@ -182,6 +182,7 @@ unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
     let tops = N.div_ceil(S::LANES);
     // SAFETY: the caller's contract; rows and columns stay in the front.
     unsafe {
+        let floor = S::splat(f.floor().bits);
         // Rows of the pivots, without meaning above the diagonal, and the rows below.
         let mut top = [[S::zero(); 2]; N];
         let mut below = [[S::zero(); V]; N];
@@ -193,7 +194,7 @@ unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
         for k in 0..N {
             let pivot = S::get(top[k][k / S::LANES], k % S::LANES);
             let inverse = S::T::ONE / pivot;
-            if !pivot.is_pivot() {
+            if !f.floor().allows(pivot) {
                 let value = pivot.to_f64();
                 return Err(PivotFailure { index: k, value });
             }
@@ -212,10 +213,10 @@ unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
                 }
             }
             for v in 0..tops {
-                top[k][v] = S::mul(top[k][v], scale);
+                top[k][v] = S::keep(S::mul(top[k][v], scale), floor);
             }
             for v in 0..V {
-                below[k][v] = S::mul(below[k][v], scale);
+                below[k][v] = S::keep(S::mul(below[k][v], scale), floor);
             }
             roots[k] = root;
         }

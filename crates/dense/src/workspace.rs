@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use crate::real::with_isa;
 use crate::simd::Simd;
-use crate::{Isa, Real};
+use crate::{Floor, Isa, Real};
 
 /// Inner dimension summed in registers before C is touched: 2 kB of a column strip of B (8 wide:
 /// 16 kB in `f64`) stays in a 32 kB first-level cache.
@@ -107,6 +107,8 @@ pub(crate) struct Buffers<T> {
     pub nc: usize,
     pub kc: usize,
     pub solve_columns: usize,
+    /// What becomes zero of what is solved.
+    pub floor: Floor<T>,
 }
 
 impl<T: Real> Workspace<T> {
@@ -142,7 +144,7 @@ impl<T: Real> Workspace<T> {
         self.memory.memory.len() * size_of::<T>()
     }
 
-    pub(crate) fn buffers(&mut self) -> Buffers<T> {
+    pub(crate) fn buffers(&mut self, floor: Floor<T>) -> Buffers<T> {
         let Sizes {
             mc,
             nc,
@@ -164,6 +166,7 @@ impl<T: Real> Workspace<T> {
                 nc,
                 kc,
                 solve_columns,
+                floor,
             }
         }
     }

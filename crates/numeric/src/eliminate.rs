@@ -4,10 +4,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tamarack_dense::{Isa, PivotFailure, Steps, UpdateMode};
+use tamarack_dense::{FrontMut, Isa, PivotFailure, Steps, UpdateMode};
 
 use crate::control::Meter;
-use crate::front::Front;
 use crate::profile::{Activity, FrontId, Laps, Span};
 use crate::team::{Aid, Patience, Team};
 use crate::value::Value;
@@ -129,14 +128,14 @@ const SHARES: usize = 4;
 /// The front is assembled, and only this crew touches it and `packed`, which names as many numbers
 /// as [`packed_len`](tamarack_dense::packed_len) says.
 pub(crate) unsafe fn eliminate<T: Value>(
-    front: &Front<T>,
+    front: FrontMut<T>,
     packed: *mut T,
     crew: Crew<'_>,
     meter: &Meter<'_>,
 ) -> Result<(), Stop> {
-    let (npiv, nupd) = (front.panel.layout.cols, front.update.layout.rows);
+    let (npiv, nupd) = (front.npiv(), front.nupd());
     let elimination = Elimination {
-        steps: Steps::new(front.view(), packed, Isa::detect()),
+        steps: Steps::new(front, packed, Isa::detect()),
         notes: crew.notes(),
         meter,
         counted: AtomicU64::new(0),

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tamarack_dense::{
-    Isa, Run, Strips, UpdateMode, Workspace, eliminate_tiny, is_small, is_tiny, partial_cholesky,
-    prefetch, unwritten, write_strips,
+    Floor, Isa, Run, Strips, UpdateMode, Workspace, eliminate_tiny, is_small, is_tiny,
+    partial_cholesky, prefetch, unwritten, write_strips,
 };
 use tamarack_plan::FactorPlan;
 use tamarack_store::Fresh;
@@ -137,6 +137,8 @@ pub(crate) struct Execution<'a, T> {
     /// Then the arena's pages, if it holds zeros.
     pub fresh: Option<Fresh<'a>>,
     pub isa: Isa,
+    /// What becomes zero of L.
+    pub floor: Floor<T>,
     pub meter: Meter<'a>,
 }
 
@@ -296,7 +298,8 @@ impl<T: Value> Execution<'_, T> {
             if tiny {
                 self.assemble_tiny(s, member, &front, &mut laps);
                 let (mode, to) = (self.update_mode(s), Some(self.memory.panel(s)));
-                let outcome = eliminate_tiny(front.view(), mode, self.isa, to);
+                let outcome =
+                    eliminate_tiny(front.view().with_floor(self.floor), mode, self.isa, to);
                 self.meter.add_front(npiv, nupd);
                 outcome.map_err(Stop::Pivot)
             } else if whole {
@@ -311,7 +314,12 @@ impl<T: Value> Execution<'_, T> {
                 self.assemble(s, member, &front, crew, &mut laps);
                 match self.meter.cancelled() {
                     true => Err(Stop::Cancelled), // what is not assembled was perhaps never written
-                    false => eliminate(&front, packed, crew, &self.meter),
+                    false => eliminate(
+                        front.view().with_floor(self.floor),
+                        packed,
+                        crew,
+                        &self.meter,
+                    ),
                 }
             }
         };
@@ -364,7 +372,7 @@ impl<T: Value> Execution<'_, T> {
             slice(&front.update),
             (front.npiv(), front.update.layout.rows),
             front.panel.layout.block,
-            mode,
+            (mode, self.floor),
             workspace,
         )
         .map_err(Stop::Pivot)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tamarack_dense::{Isa, PanelLayout, PanelRef, StripsRef};
+use tamarack_dense::{Floor, Isa, PanelLayout, PanelRef, StripsRef};
 use tamarack_plan::FactorPlan;
 use tamarack_sparse::{ElimIdx, Pattern, Scalar, SymmetricCsc};
 use tamarack_store::{Arena, return_spare_blocks};
@@ -122,10 +122,15 @@ impl<T: Value> NumericFactor<T> {
         self.current = false;
         self.shift = None;
         let mut shifts = Shifts::default();
+        let mut floor = Floor::SQUARES;
         loop {
             let sigma = <T as Scalar>::from_f64(shifts.sigma);
-            let (position, pivot) = match self.execute(a.values(), sigma, control) {
+            let (position, pivot) = match self.execute(a.values(), sigma, floor, control) {
                 Outcome::Cancelled => return Err(FactorError::Cancelled),
+                Outcome::Failed(_, pivot) if floor.is_too_high(pivot) => {
+                    floor = Floor::NONE;
+                    continue;
+                }
                 Outcome::Failed(position, pivot) => (ElimIdx(position), pivot),
                 Outcome::Done => {
                     self.current = true;
@@ -150,7 +155,13 @@ impl<T: Value> NumericFactor<T> {
         Err(other_pattern(self.plan.symbolic(), pattern))
     }
 
-    fn execute(&mut self, values: &[T], shift: T, control: &Control<'_>) -> Outcome {
+    fn execute(
+        &mut self,
+        values: &[T],
+        shift: T,
+        floor: Floor<T>,
+        control: &Control<'_>,
+    ) -> Outcome {
         let is_first = std::mem::take(&mut self.is_new);
         let execution = Execution {
             memory: Memory {
@@ -166,6 +177,7 @@ impl<T: Value> NumericFactor<T> {
             is_first,
             fresh: is_first.then(|| self.arena.fresh()).flatten(),
             isa: Isa::detect(),
+            floor,
             meter: Meter::new(control, self.plan.flops_done()),
         };
         // SAFETY: the arenas were made with the plan's sizes and are borrowed exclusively.

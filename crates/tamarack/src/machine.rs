@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use tamarack_dense::{BlockColumns, UpdateMode, Workspace, partial_cholesky};
+use tamarack_dense::{BlockColumns, Floor, UpdateMode, Workspace, partial_cholesky};
 use tamarack_numeric::Value;
 use tamarack_plan::{FrontRates, PlanOptions, front_assembly_bytes, front_flops};
 use tamarack_sparse::Scalar;
@@ -120,7 +120,16 @@ fn time_front<T: Value>(npiv: usize, nupd: usize, block: usize, ws: &mut Workspa
         }
         // The identity: its elimination takes as long as any other and always succeeds.
         let mode = UpdateMode::Overwrite;
-        if partial_cholesky(&mut panel, &mut update, (npiv, nupd), block, mode, ws).is_err() {
+        if partial_cholesky(
+            &mut panel,
+            &mut update,
+            (npiv, nupd),
+            block,
+            (mode, Floor::NONE),
+            ws,
+        )
+        .is_err()
+        {
             return f64::INFINITY;
         }
         for (to, from) in parent.iter_mut().zip(&update) {

@@ -107,7 +107,7 @@ macro_rules! avx2 {
     ($t:ident, $v:ty, $lanes:expr, $masks:ident, $zero:ident, $set1:ident, $loadu:ident,
      $maskload:ident, $storeu:ident, $fma:ident, $fnma:ident, $add:ident,
      $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $setr:ident, $lane:ident, $first:ident, $store_first:ident,
-     $sum:ident, [$($k:expr),*]) => {
+     $sum:ident, $to_bits:ident, $of_bits:ident, $equal:ident, $and:ident, $and_not:ident, [$($k:expr),*]) => {
         #[allow(clippy::undocumented_unsafe_blocks)] // every function passes on Simd's contract
         impl Simd for Avx2<$t> {
             type T = $t;
@@ -216,6 +216,13 @@ macro_rules! avx2 {
                 unsafe { $sqrt(a) }
             }
             #[inline(always)]
+            unsafe fn keep(v: $v, bits: $v) -> $v {
+                unsafe {
+                    let both = $to_bits($and(v, bits));
+                    $and_not($of_bits($equal(both, _mm256_setzero_si256())), v)
+                }
+            }
+            #[inline(always)]
             unsafe fn sum(a: $v) -> $t {
                 unsafe { $sum(a) }
             }
@@ -253,6 +260,11 @@ avx2!(
     _mm256_cvtsd_f64,
     store_first_64,
     sum_64,
+    _mm256_castpd_si256,
+    _mm256_castsi256_pd,
+    _mm256_cmpeq_epi64,
+    _mm256_and_pd,
+    _mm256_andnot_pd,
     [0, 1, 2, 3]
 );
 avx2!(
@@ -277,5 +289,10 @@ avx2!(
     _mm256_cvtss_f32,
     store_first_32,
     sum_32,
+    _mm256_castps_si256,
+    _mm256_castsi256_ps,
+    _mm256_cmpeq_epi32,
+    _mm256_and_ps,
+    _mm256_andnot_ps,
     [0, 1, 2, 3, 4, 5, 6, 7]
 );

@@ -12,7 +12,8 @@ pub struct Avx512<T>(PhantomData<T>);
 macro_rules! avx512 {
     ($t:ident, $v:ty, $m:ty, $lanes:expr, $index:ident, $set1i:ident, $zero:ident, $set1:ident,
      $permute:ident, $first:ident, $loadu:ident, $maskz_loadu:ident, $storeu:ident, $mask_storeu:ident,
-     $fma:ident, $fnma:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $setr:ident, [$($k:expr),*]) => {
+     $fma:ident, $fnma:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident, $setr:ident,
+     $bits:ident, $test:ident, $maskz_mov:ident, [$($k:expr),*]) => {
         #[allow(clippy::undocumented_unsafe_blocks)] // every function passes on Simd's contract
         impl Simd for Avx512<$t> {
             type T = $t;
@@ -108,6 +109,10 @@ macro_rules! avx512 {
                 unsafe { $sqrt(a) }
             }
             #[inline(always)]
+            unsafe fn keep(v: $v, bits: $v) -> $v {
+                unsafe { $maskz_mov($test($bits(v), $bits(bits)), v) }
+            }
+            #[inline(always)]
             unsafe fn sum(a: $v) -> $t {
                 let mut x = [0 as $t; $lanes];
                 unsafe { $storeu(x.as_mut_ptr(), a) };
@@ -148,6 +153,9 @@ avx512!(
     _mm512_div_pd,
     _mm512_sqrt_pd,
     _mm512_setr_pd,
+    _mm512_castpd_si512,
+    _mm512_test_epi64_mask,
+    _mm512_maskz_mov_pd,
     [0, 1, 2, 3, 4, 5, 6, 7]
 );
 avx512!(
@@ -173,5 +181,8 @@ avx512!(
     _mm512_div_ps,
     _mm512_sqrt_ps,
     _mm512_setr_ps,
+    _mm512_castps_si512,
+    _mm512_test_epi32_mask,
+    _mm512_maskz_mov_ps,
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
 );

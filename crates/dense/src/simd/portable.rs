@@ -147,6 +147,10 @@ impl<T: Real> Simd for Portable<T> {
         a.map(Real::sqrt)
     }
     #[inline(always)]
+    unsafe fn keep(v: [T; LANES], bits: [T; LANES]) -> [T; LANES] {
+        zip(v, bits, Real::keep)
+    }
+    #[inline(always)]
     unsafe fn sum(mut a: [T; LANES]) -> T {
         tree_sum(&mut a)
     }

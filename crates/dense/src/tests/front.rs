@@ -113,8 +113,15 @@ fn fronts_match_elimination_one_pivot_at_a_time() {
                     mut update,
                     mut full,
                 } = front::<T>(size, mode);
-                partial_cholesky(&mut panel, &mut update, (npiv, nupd), block, mode, &mut ws)
-                    .unwrap();
+                partial_cholesky(
+                    &mut panel,
+                    &mut update,
+                    (npiv, nupd),
+                    block,
+                    (mode, Floor::NONE),
+                    &mut ws,
+                )
+                .unwrap();
                 eliminate_naively(&mut full, n, npiv);
                 check(size, (&panel, &update), &full);
             }
@@ -264,8 +271,14 @@ fn a_bad_pivot_is_counted_from_the_front_s_first() {
             panel[p.index(at, at)] = T::from_f64(-1000.0);
             let (mut q, mut v) = (panel.clone(), update.clone());
             let size = (npiv, nupd, block);
-            let whole =
-                partial_cholesky(&mut panel, &mut update, (npiv, nupd), block, mode, &mut ws);
+            let whole = partial_cholesky(
+                &mut panel,
+                &mut update,
+                (npiv, nupd),
+                block,
+                (mode, Floor::NONE),
+                &mut ws,
+            );
             let steps = eliminate_in_steps(size, (&mut q, &mut v), (mode, isa, 3));
             for e in [whole.unwrap_err(), steps.unwrap_err()] {
                 assert_eq!(e.index, at);

@@ -1,8 +1,8 @@
 //! Microtiles that end in a triangle: panel solve and Cholesky, after the update by the columns before.
 
 use super::{LONG, Tile, accumulate, load_column, store_column};
-use crate::Real;
 use crate::simd::{Op, Simd};
+use crate::{Floor, Real};
 
 /// `X ← (X − A·Bᵀ)·L⁻ᵀ` on one microtile of X, where L is `N × N`.
 struct Solve<'a, S: Simd, const V: usize, const N: usize, const FULL: bool> {
@@ -18,6 +18,7 @@ pub(crate) struct Lower<T> {
     pub l: *const T,
     pub ldl: usize,
     pub inverse: *const T,
+    pub floor: Floor<T>,
 }
 
 /// Finishes column `J` of a panel solve, and takes its products from those after it.
@@ -33,8 +34,9 @@ unsafe fn solve_column<S: Simd, const V: usize, const N: usize, const J: usize>(
     // SAFETY: as in `accumulate`; L is of order N.
     unsafe {
         let d = S::splat(*l.inverse.add(J));
+        let floor = S::splat(l.floor.bits);
         for v in 0..V {
-            x[J][v] = S::mul(x[J][v], d);
+            x[J][v] = S::keep(S::mul(x[J][v], d), floor);
         }
         // not `J + 1..N`: with constant bounds all of x stays in registers
         for i in 0..N {
@@ -94,6 +96,7 @@ impl<S: Simd, const V: usize, const N: usize, const FULL: bool> Op for Solve<'_,
 struct Factor<'a, S: Simd, const N: usize> {
     tile: &'a Tile<S::T>,
     inverse: *mut S::T,
+    floor: Floor<S::T>,
 }
 
 impl<S: Simd, const N: usize> Op for Factor<'_, S, N> {
@@ -112,7 +115,7 @@ impl<S: Simd, const N: usize> Op for Factor<'_, S, N> {
             for j in 0..N {
                 let pivot = S::get(x[j], j);
                 let reciprocal = S::T::ONE / pivot;
-                if !pivot.is_pivot() {
+                if !self.floor.allows(pivot) {
                     return Err((j, pivot));
                 }
                 let root = pivot.sqrt();
@@ -125,7 +128,7 @@ impl<S: Simd, const N: usize> Op for Factor<'_, S, N> {
                 let inverse = S::T::ONE / root;
                 *self.inverse.add(j) = inverse;
                 let c = t.c.add(j * t.ldc);
-                let l = S::mul(x[j], S::splat(inverse));
+                let l = S::keep(S::mul(x[j], S::splat(inverse)), S::splat(self.floor.bits));
                 if N == S::LANES {
                     S::store(c, l); // loads that follow cannot be served from a masked store
                 } else {
@@ -168,7 +171,7 @@ pub(crate) unsafe fn solve<S: Simd>(
 }
 
 /// `C ← chol(C − A·Bᵀ)` of order `1 <= n <= NR`; reciprocals of the diagonal go to `inverse`.
-/// The strict upper triangle of C is overwritten without meaning. Gives the first bad pivot.
+/// Entries below the floor become zero. The strict upper triangle of C is overwritten without meaning. Gives the first bad pivot.
 ///
 /// # Safety
 /// As [`multiply`]; `inverse` is valid for `n` numbers.
@@ -177,19 +180,52 @@ pub(crate) unsafe fn factor<S: Simd>(
     n: usize,
     tile: &Tile<S::T>,
     inverse: *mut S::T,
+    floor: Floor<S::T>,
 ) -> Result<(), (usize, S::T)> {
     debug_assert!((1..=S::NR).contains(&n));
     // SAFETY: the caller's contract.
     unsafe {
         match n {
-            1 => S::vectorize(Factor::<S, 1> { tile, inverse }),
-            2 => S::vectorize(Factor::<S, 2> { tile, inverse }),
-            3 => S::vectorize(Factor::<S, 3> { tile, inverse }),
-            4 => S::vectorize(Factor::<S, 4> { tile, inverse }),
-            5 => S::vectorize(Factor::<S, 5> { tile, inverse }),
-            6 => S::vectorize(Factor::<S, 6> { tile, inverse }),
-            7 => S::vectorize(Factor::<S, 7> { tile, inverse }),
-            _ => S::vectorize(Factor::<S, 8> { tile, inverse }),
+            1 => S::vectorize(Factor::<S, 1> {
+                tile,
+                inverse,
+                floor,
+            }),
+            2 => S::vectorize(Factor::<S, 2> {
+                tile,
+                inverse,
+                floor,
+            }),
+            3 => S::vectorize(Factor::<S, 3> {
+                tile,
+                inverse,
+                floor,
+            }),
+            4 => S::vectorize(Factor::<S, 4> {
+                tile,
+                inverse,
+                floor,
+            }),
+            5 => S::vectorize(Factor::<S, 5> {
+                tile,
+                inverse,
+                floor,
+            }),
+            6 => S::vectorize(Factor::<S, 6> {
+                tile,
+                inverse,
+                floor,
+            }),
+            7 => S::vectorize(Factor::<S, 7> {
+                tile,
+                inverse,
+                floor,
+            }),
+            _ => S::vectorize(Factor::<S, 8> {
+                tile,
+                inverse,
+                floor,
+            }),
         }
     }
 }
