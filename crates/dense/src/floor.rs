@@ -1,10 +1,10 @@
 //! The least entries of L that are kept.
 //!
 //! Far from the diagonal of a matrix that is dominated by it, as the mass in a time step dominates, the entries of L decay like powers of a
-//! small number. Products of two of them are subnormal in the end, and each of those takes an Intel core more than a hundred cycles: a plane of
-//! a million unknowns five times as long. So an entry whose square would be subnormal becomes zero where it is computed. That is `2^-511` in
-//! `f64` and `2^-63` in `f32`: no more than the rounding unit times a small number, against the root of the diagonal entry of A in its row, if that entry is not
-//! tiny itself. Pivots are smaller than these (Schur complements of positive definite matrices), so that the pivots tell.
+//! small number. Products of two of them are subnormal in the end, and each of those takes some processors more than a hundred cycles. So an
+//! entry whose square would be subnormal becomes zero where it is computed: below `2^-511` in `f64`, `2^-63` in `f32`. Against the root of the
+//! diagonal entry of A in its row that is less than the rounding unit, unless that is tiny itself; then a pivot is as well, for pivots are no larger than
+//! the diagonal of A, and tells. `docs/decisions/0019-floor.md` has what it gains and costs.
 
 use crate::Real;
 
@@ -33,7 +33,7 @@ impl<T: Real> Floor<T> {
 
     /// Whether a pivot failed for the floor alone.
     pub fn is_too_high(&self, pivot: f64) -> bool {
-        (f64::MIN_POSITIVE..self.pivot.to_f64()).contains(&pivot)
+        (Self::NONE.pivot.to_f64()..self.pivot.to_f64()).contains(&pivot)
     }
 }
 
@@ -85,21 +85,17 @@ mod tests {
 
     #[test]
     fn small_pivots_are_told_from_bad_ones() {
-        for (floor, small) in [
-            (Floor::<f64>::SQUARES, 1e-280),
-            (
-                Floor {
-                    bits: 0.0,
-                    pivot: f64::from(Floor::<f32>::SQUARES.pivot),
-                },
-                1e-20,
-            ),
-        ] {
-            assert!(floor.is_too_high(small));
-            for pivot in [1.0, 0.0, -1e-300, f64::NAN, f64::INFINITY] {
-                assert!(!floor.is_too_high(pivot), "{pivot}");
+        fn body<T: Real>(small: f64, subnormal: f64) {
+            assert!(Floor::<T>::SQUARES.is_too_high(small));
+            for pivot in [1.0, 0.0, subnormal, -small, f64::NAN, f64::INFINITY] {
+                assert!(!Floor::<T>::SQUARES.is_too_high(pivot), "{pivot}");
+            }
+            // Without a floor, nothing is for the floor alone: else a factorization would begin again and again.
+            for pivot in [1.0, 0.0, small, subnormal] {
+                assert!(!Floor::<T>::NONE.is_too_high(pivot), "{pivot}");
             }
         }
-        assert!(!Floor::<f64>::NONE.is_too_high(f64::MIN_POSITIVE));
+        body::<f64>(1e-280, 1e-310);
+        body::<f32>(1e-20, 1e-40);
     }
 }
