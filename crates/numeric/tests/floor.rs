@@ -101,7 +101,7 @@ fn entries_whose_squares_are_subnormal_are_zero() {
 fn rows_of_tiny_diagonals_lose_nothing() {
     // Half of the unknowns are measured in units so large that their numbers are tiny: D·A·D with powers of two.
     let (a, order) = time_step::<f64>(1.0);
-    let unit = |i: usize| 2f64.powi(if i % 2 == 0 { 0 } else { -500 });
+    let unit = |i: usize| 2f64.powi(if i.is_multiple_of(2) { 0 } else { -500 });
     let mut scaled = Vec::new();
     for j in 0..a.n() {
         let (rows, values) = a.column(j);
