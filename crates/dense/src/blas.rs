@@ -12,7 +12,8 @@ use crate::tile::{self, Lower, Tile, UpdateMode};
 use crate::workspace::{Buffers, KC, SOLVE_COLUMNS};
 use crate::{Floor, Real, Workspace};
 
-/// A pivot that is not a positive normal number: the matrix is not positive definite.
+/// A pivot that is not a positive normal number: the matrix is not positive definite. Or one that is too small for a [`Floor`], as
+/// [`Floor::is_too_high`] tells.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[error("pivot {value} at position {index} is not a positive number")]
 pub struct PivotFailure {

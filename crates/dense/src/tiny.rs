@@ -35,7 +35,7 @@ pub fn is_tiny(npiv: usize, nupd: usize, block: usize) -> bool {
 /// [`Strips`](crate::Strips) if there is such a place, and the front's own then is as it was.
 ///
 /// # Errors
-/// The first pivot that is not positive; the front is then without meaning.
+/// The first pivot that is not a positive normal number, or is below the floor's; the front is then without meaning.
 ///
 /// # Safety
 /// The front is valid, [tiny](is_tiny), and in the hands of this call alone, as is the place of its final panel.

@@ -110,6 +110,9 @@ impl<T: Value> NumericFactor<T> {
     /// Factorizes other values of the same pattern into the same memory; allocates nothing. Only where the first
     /// factorization was predicted to take less time than starting the team's threads does the second one start them.
     ///
+    /// Entries of L below `2^-511` (`f32`: `2^-63`) are zero. Where a pivot is below `2^-896` (`2^-58`) all are kept, and the work is done twice: see
+    /// [`Floor`].
+    ///
     /// # Errors
     /// As for [`factorize`](Self::factorize). After an error that comes from the values or from
     /// the caller's flag the factor is stale; after [`FactorError::Pattern`] it is as it was.
@@ -127,6 +130,7 @@ impl<T: Value> NumericFactor<T> {
             let sigma = <T as Scalar>::from_f64(shifts.sigma);
             let (position, pivot) = match self.execute(a.values(), sigma, floor, control) {
                 Outcome::Cancelled => return Err(FactorError::Cancelled),
+                // So small that what became zero might matter: everything once more.
                 Outcome::Failed(_, pivot) if floor.is_too_high(pivot) => {
                     floor = Floor::NONE;
                     continue;

@@ -185,47 +185,24 @@ pub(crate) unsafe fn factor<S: Simd>(
     debug_assert!((1..=S::NR).contains(&n));
     // SAFETY: the caller's contract.
     unsafe {
+        macro_rules! of_order {
+            ($n:literal) => {
+                S::vectorize(Factor::<S, $n> {
+                    tile,
+                    inverse,
+                    floor,
+                })
+            };
+        }
         match n {
-            1 => S::vectorize(Factor::<S, 1> {
-                tile,
-                inverse,
-                floor,
-            }),
-            2 => S::vectorize(Factor::<S, 2> {
-                tile,
-                inverse,
-                floor,
-            }),
-            3 => S::vectorize(Factor::<S, 3> {
-                tile,
-                inverse,
-                floor,
-            }),
-            4 => S::vectorize(Factor::<S, 4> {
-                tile,
-                inverse,
-                floor,
-            }),
-            5 => S::vectorize(Factor::<S, 5> {
-                tile,
-                inverse,
-                floor,
-            }),
-            6 => S::vectorize(Factor::<S, 6> {
-                tile,
-                inverse,
-                floor,
-            }),
-            7 => S::vectorize(Factor::<S, 7> {
-                tile,
-                inverse,
-                floor,
-            }),
-            _ => S::vectorize(Factor::<S, 8> {
-                tile,
-                inverse,
-                floor,
-            }),
+            1 => of_order!(1),
+            2 => of_order!(2),
+            3 => of_order!(3),
+            4 => of_order!(4),
+            5 => of_order!(5),
+            6 => of_order!(6),
+            7 => of_order!(7),
+            _ => of_order!(8),
         }
     }
 }
