@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{cube, plan};
+use common::{cube, entries, plan};
 use tamarack_numeric::{
     Cause, Control, FactorError, FactorOptions, NumericFactor, OnNotSpd, Team, Value,
 };
@@ -35,20 +35,10 @@ fn factorize<T: Value>(
 
 /// L as a dense matrix in elimination order, column-major.
 fn dense_factor<T: Value>(f: &NumericFactor<T>) -> Vec<f64> {
-    let (symbolic, n) = (f.symbolic(), f.symbolic().n());
+    let n = f.symbolic().n();
     let mut l = vec![0.0; n * n];
-    for s in 0..symbolic.supernodes() {
-        let (layout, panel) = (f.plan().panel_layout(s), f.panel(s));
-        let columns = symbolic.columns(s);
-        let row = |i: usize| match i.checked_sub(columns.len()) {
-            None => columns.start + i,
-            Some(below) => symbolic.rows(s)[below] as usize,
-        };
-        for j in 0..layout.cols() {
-            for i in j..layout.rows() {
-                l[row(i) + (columns.start + j) * n] = Scalar::to_f64(layout.entry(panel, i, j));
-            }
-        }
+    for (i, j, entry) in entries(f) {
+        l[i + j * n] = entry;
     }
     l
 }

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{cube, plan};
+use common::{cube, entries, plan};
 use tamarack_numeric::{Control, FactorOptions, NumericFactor, Team, Value};
 use tamarack_sparse::{Permutation, Scalar, SymmetricCsc, UserIdx};
 
@@ -24,24 +24,6 @@ fn factorize<T: Value>(
     let (plan, team) = (plan(a, order, threads, 16), Arc::new(Team::new(threads)));
     let (options, control) = (FactorOptions::default(), Control::default());
     NumericFactor::factorize(plan, team, a, &options, &control).unwrap()
-}
-
-/// The entries of L: row, column and number, in elimination order.
-fn entries<T: Value>(f: &NumericFactor<T>) -> Vec<(usize, usize, f64)> {
-    let (symbolic, mut all) = (f.symbolic(), Vec::new());
-    for s in 0..symbolic.supernodes() {
-        let (layout, panel) = (f.plan().panel_layout(s), f.panel(s));
-        let columns = symbolic.columns(s);
-        let row = |i: usize| match i.checked_sub(columns.len()) {
-            None => columns.start + i,
-            Some(below) => symbolic.rows(s)[below] as usize,
-        };
-        for j in 0..layout.cols() {
-            let entry = |i| Scalar::to_f64(layout.entry(panel, i, j));
-            all.extend((j..layout.rows()).map(|i| (row(i), columns.start + j, entry(i))));
-        }
-    }
-    all
 }
 
 /// L, column-major, by the textbook's elimination in `f64`.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tamarack_numeric::Value;
+use tamarack_numeric::{NumericFactor, Value};
 use tamarack_plan::{FactorPlan, Machine, PlanOptions};
-use tamarack_sparse::{Permutation, SymmetricCsc};
+use tamarack_sparse::{Permutation, Scalar, SymmetricCsc};
 use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
 use tamarack_testkit::model;
 
@@ -60,4 +60,23 @@ pub fn plan<T: Value>(
         block,
     };
     Arc::new(FactorPlan::new(Arc::new(s), &machine, &options).unwrap())
+}
+
+/// The entries of L: row, column and number, in elimination order.
+#[allow(dead_code)] // not every test looks into L
+pub fn entries<T: Value>(f: &NumericFactor<T>) -> Vec<(usize, usize, f64)> {
+    let (symbolic, mut all) = (f.symbolic(), Vec::new());
+    for s in 0..symbolic.supernodes() {
+        let (layout, panel) = (f.plan().panel_layout(s), f.panel(s));
+        let columns = symbolic.columns(s);
+        let row = |i: usize| match i.checked_sub(columns.len()) {
+            None => columns.start + i,
+            Some(below) => symbolic.rows(s)[below] as usize,
+        };
+        for j in 0..layout.cols() {
+            let entry = |i| Scalar::to_f64(layout.entry(panel, i, j));
+            all.extend((j..layout.rows()).map(|i| (row(i), columns.start + j, entry(i))));
+        }
+    }
+    all
 }
