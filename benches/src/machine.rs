@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use faer::{Accum, Mat, Par, linalg::matmul::matmul};
 use memmap2::MmapMut;
+use tamarack::PlanPrecision as Precision;
 
 /// What a machine can do with some number of threads.
 #[derive(Clone, Copy, Debug)]
@@ -124,24 +125,10 @@ fn fastest(rates: &[f64]) -> f64 {
     rates.iter().fold(0.0, |m, &r| m.max(r))
 }
 
+/// Whether something is at work beside it shows in a few tries.
 fn read_gbs(threads: usize) -> f64 {
-    const WORDS: usize = 1 << 25; // 256 MiB, far more than any cache
-    let data = vec![1u64; WORDS];
-    let mut rates = Vec::new();
-    for _ in 0..7 {
-        let start = Instant::now();
-        let sum: u64 = std::thread::scope(|scope| {
-            let parts = data.chunks(WORDS.div_ceil(threads));
-            let sums: Vec<_> = parts
-                .map(|part| scope.spawn(|| part.iter().fold(0, |s: u64, x| s.wrapping_add(*x))))
-                .collect();
-            sums.into_iter().filter_map(|s| s.join().ok()).sum()
-        });
-        let secs = start.elapsed().as_secs_f64();
-        std::hint::black_box(sum);
-        rates.push(8e-9 * WORDS as f64 / secs);
-    }
-    fastest(&rates)
+    let measured = || tamarack::Limits::measure(threads, Precision::F64).gb_per_sec;
+    fastest(&[measured(), measured(), measured()])
 }
 
 #[cfg(test)]

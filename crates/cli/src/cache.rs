@@ -61,19 +61,12 @@ pub fn analysis(
     Ok(analysis)
 }
 
-/// An analysis from its bytes. One that may be for a GPU takes the order alone from them: with `auto` the device may be the other one this time,
-/// and whom a card asks why a matrix was refused is known to a new analysis only.
+/// An analysis from its bytes. One that may be for a GPU takes the order alone from them: with `auto` the device may be the other one this time.
 fn restored(bytes: &[u8], pattern: &Arc<Pattern>, options: &Options) -> Result<Analysis, Error> {
-    if options.device == Device::Cpu {
-        return Analysis::from_bytes_unbudgeted(bytes, pattern, options);
+    match options.device {
+        Device::Cpu => Analysis::from_bytes_unbudgeted(bytes, pattern, options),
+        Device::Gpu(_) | Device::Auto => Analysis::from_saved_order(bytes, pattern, options),
     }
-    let mut host = options.clone();
-    host.device = Device::Cpu;
-    let saved = Analysis::from_bytes_unbudgeted(bytes, pattern, &host)?;
-    let mut options = options.clone();
-    options.ordering = saved.symbolic().permutation().clone().into();
-    options.symbolic.sorted_columns = false; // they are as they would be without the cache
-    Analysis::unbudgeted(pattern, &options)
 }
 
 /// Where the analysis of `pattern` by the ordering `name` for a device is kept.

@@ -56,7 +56,7 @@ fn an_analysis_for_another_device_is_not_taken() {
         ("cpu", "nd"),
         ("auto", "nd"),
         ("cpu", "saved"),
-        ("auto", "given"),
+        ("auto", "saved"),
     ];
     for (device, expected) in runs {
         let output = Command::new(env!("CARGO_BIN_EXE_tamarack"))

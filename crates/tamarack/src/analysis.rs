@@ -27,6 +27,9 @@ use crate::{Error, Factor};
 const FEW_ENTRIES: u64 = 200_000;
 const FEW_UNKNOWNS: usize = 1 << 13;
 
+/// Name of the ordering of a saved analysis.
+const SAVED: &str = "saved";
+
 /// Bytes of a factor from which on the analysis gives back what it has freed: the factor will want it.
 const LARGE_FACTOR: u64 = 1 << 26;
 
@@ -237,7 +240,7 @@ impl Analysis {
         options: &Options,
     ) -> Result<Self, Error> {
         let seconds = AnalysisSecs::default();
-        let analysis = Self::of_plan(pattern, plan.clone(), "saved", options, seconds);
+        let analysis = Self::of_plan(pattern, plan.clone(), SAVED, options, seconds);
         analysis.check_memory()?;
         Ok(analysis)
     }

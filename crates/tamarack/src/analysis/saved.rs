@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tamarack_sparse::Pattern;
 use tamarack_symbolic::{SymbolicError, SymbolicFactor};
 
-use crate::analysis::AnalysisSecs;
+use crate::analysis::{AnalysisSecs, SAVED};
 use crate::device::{self, Device, Opening};
 use crate::{Analysis, Error, Options, Place};
 
@@ -54,7 +54,7 @@ impl Analysis {
         }
         let symbolic = Arc::new(symbolic);
         let seconds = AnalysisSecs::default();
-        let mut analysis = Self::planned(pattern, symbolic, "saved", options, seconds)?;
+        let mut analysis = Self::planned(pattern, symbolic, SAVED, options, seconds)?;
         analysis.place = match options.device {
             Device::Cpu => analysis.place,
             Device::Gpu(index) => {
@@ -69,6 +69,31 @@ impl Analysis {
             analysis.call_witness(options, true);
         }
         Ok(analysis)
+    }
+
+    /// A new analysis in the order of one that [`to_bytes`](Self::to_bytes) made bytes of. With a device other than [`Device::Cpu`], where
+    /// supernodes must suit the one that is taken this time, and whom a card asks why a matrix was refused is known to a new analysis
+    /// only. Its ordering is called `saved`; the memory budget is not looked at.
+    ///
+    /// # Errors
+    /// As [`from_bytes_unbudgeted`](Self::from_bytes_unbudgeted).
+    pub fn from_saved_order(
+        bytes: &[u8],
+        pattern: &Arc<Pattern>,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let mut options = options.clone();
+        let device = std::mem::replace(&mut options.device, Device::Cpu);
+        let saved = Self::from_bytes_unbudgeted(bytes, pattern, &options)?;
+        options.device = device;
+        options.ordering = saved.symbolic().permutation().clone().into();
+        options.symbolic.sorted_columns = false; // they are as they would be had they not been saved
+        drop(saved);
+        let analysis = Self::unbudgeted(pattern, &options)?;
+        Ok(Self {
+            ordering: SAVED,
+            ..analysis
+        })
     }
 }
 
