@@ -17,7 +17,7 @@ use crate::above::Above;
 use crate::control::Meter;
 use crate::eliminate::{Crew, Stop, eliminate};
 use crate::front::{Front, Memory, Packed};
-use crate::profile::{Book, FrontId, Laps, Phase};
+use crate::profile::{Activity, Book, FrontId, Laps, Phase, Span};
 use crate::team::{Aid, Patience, Team};
 use crate::value::Value;
 
@@ -190,7 +190,7 @@ impl<T: Value> Execution<'_, T> {
     /// Touches all pages of a new arena.
     fn touch_all(&self, team: &Team) {
         if let Some(fresh) = self.untouched() {
-            team.for_each(fresh.pages(), |page, _| {
+            team.for_each_as(Span::new(Activity::Share), fresh.pages(), |page, _| {
                 if !self.meter.cancelled() {
                     fresh.touch_page(page);
                 }

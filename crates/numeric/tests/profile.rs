@@ -3,10 +3,13 @@
 mod common;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use common::{cube, plan};
-use tamarack_numeric::{Activity, Control, Event, FactorOptions, NumericFactor, Team};
+use tamarack_numeric::{
+    Activity, Call, Control, Event, FactorOptions, NumericFactor, Phase, Span, Team,
+};
 
 /// Events of a lane nest, outer ones first.
 fn nest(events: &[Event]) -> bool {
@@ -75,5 +78,30 @@ fn a_profile_counts_every_front_and_second_and_changes_no_bit() {
         let single = profile.events.iter().flatten().filter(single).count();
         assert!(single > 0 && single < symbolic.supernodes());
         assert_eq!(team.profiler().unwrap().take().factorize_secs(), 0.0);
+    }
+}
+
+#[test]
+fn what_members_share_outside_all_phases_is_the_rest_of_the_call() {
+    let team = Team::profiled(2);
+    for (call, rest) in [
+        (Call::Solve, Phase::Refine),
+        (Call::Factorize, Phase::Setup),
+    ] {
+        // Each waits for the other, so that both have a share.
+        let (here, began) = (AtomicUsize::new(0), Instant::now());
+        let meet = |_, _| {
+            here.fetch_add(1, Ordering::Relaxed);
+            while here.load(Ordering::Relaxed) < 2 && began.elapsed() < Duration::from_secs(10) {
+                std::thread::yield_now();
+            }
+        };
+        team.calling(call, || {
+            team.for_each_as(Span::new(Activity::Share), 2, meet);
+        });
+        for phase in &team.profiler().unwrap().take().phases {
+            let is_rest = phase.phase == rest;
+            assert_eq!(phase.lanes[1].busy_secs() > 0.0, is_rest, "{phase:?}");
+        }
     }
 }

@@ -125,8 +125,10 @@ impl Profiler {
     fn calling<R>(&self, call: Call, work: impl FnOnce() -> R) -> R {
         let booked = || lock(&self.totals).iter().map(|t| t.wall_ns).sum::<u64>();
         let (began, before) = (Instant::now(), booked());
+        let outer = self.phase.swap(call.rest() as usize, Ordering::Relaxed);
         let result = work();
         let wall = self.push(0, Span::new(Activity::Call(call)), began, 0);
+        self.phase.store(outer, Ordering::Relaxed);
         // The totals may have been taken meanwhile.
         let inside = booked().saturating_sub(before);
         lock(&self.totals)[call.rest() as usize].wall_ns += wall.saturating_sub(inside);
