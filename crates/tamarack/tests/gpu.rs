@@ -46,6 +46,25 @@ fn a_device_that_is_not_there_is_an_error_or_the_cpu() {
     analysis.factorize(&a).unwrap().solve(&mut x).unwrap();
 }
 
+/// More than a megabyte of numbers comes and goes in pieces, by several threads.
+#[test]
+fn many_numbers_are_answered_as_few_are() {
+    let Some(options) = options() else { return };
+    let a = model("p2d5_150");
+    let analysis = Analysis::new(a.pattern(), &options).unwrap();
+    let mut factor = analysis.factorize(&a).unwrap();
+    let b = right_sides(a.n(), 41);
+    let mut together = b.clone();
+    factor.solve(&mut together).unwrap();
+    for (b, x) in b.chunks(a.n()).zip(together.chunks(a.n())) {
+        let mut alone = b.to_vec();
+        factor.solve(&mut alone).unwrap();
+        let largest = x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let close = |(x, y): (&f64, &f64)| (x - y).abs() <= 1e-12 * largest;
+        assert!(alone.iter().zip(x).all(close));
+    }
+}
+
 #[test]
 fn answers_are_as_accurate_as_on_the_host() {
     let Some(mut options) = options() else { return };

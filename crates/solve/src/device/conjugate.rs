@@ -32,11 +32,11 @@ impl Refiner {
         x: &mut [f64],
         options: &RefineOptions,
     ) -> Result<(ColumnReport, usize), SolveError> {
-        let (n, stream, way) = (self.n, solver.factor.stream(), &mut solver.vectors.way);
+        let (n, stream, way) = (self.n, solver.factor.stream(), &mut solver.way);
         way.up(stream, b, column_mut(&mut self.b, n, 0)?)?;
         way.up(stream, x, column_mut(&mut self.x, n, 0)?)?;
         let improved = self.conjugate(solver, options)?;
-        let (stream, way) = (solver.factor.stream(), &mut solver.vectors.way);
+        let (stream, way) = (solver.factor.stream(), &mut solver.way);
         way.down(stream, column(&self.x, n, 0)?, x)?;
         Ok(improved)
     }

@@ -66,11 +66,11 @@ impl Refiner {
         x: &mut [f64],
         options: &RefineOptions,
     ) -> Result<Vec<ColumnReport>, SolveError> {
-        let (stream, way) = (solver.factor.stream(), &mut solver.vectors.way);
+        let (stream, way) = (solver.factor.stream(), &mut solver.way);
         let (to, _) = self.b.view_mut().split_at(b.len())?;
         way.up(stream, b, to)?;
         let columns = self.refine(solver, b.len() / self.n, options)?;
-        let (stream, way) = (solver.factor.stream(), &mut solver.vectors.way);
+        let (stream, way) = (solver.factor.stream(), &mut solver.way);
         way.down(stream, self.x.view().slice(..x.len())?, x)?;
         Ok(columns)
     }

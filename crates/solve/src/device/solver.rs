@@ -18,7 +18,7 @@ use super::here::Wide;
 use super::refine::Refiner;
 use super::scaled::Rounding;
 use super::stages::Stage;
-use super::vectors::{Vectors, pull, push};
+use super::vectors::{Vectors, Way, pull, push};
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
 use crate::refine::RefineOptions;
@@ -41,6 +41,8 @@ pub struct DeviceSolver<T> {
     stages: Vec<Stage<T>>,
     order: SolveOrder,
     pub(super) vectors: Vectors,
+    /// Of vectors from the host and back.
+    pub(super) way: Way,
     /// Where vectors stand, and those of `vectors` end.
     room: Room,
     solved: usize,
@@ -80,6 +82,7 @@ impl<T: DeviceValue> DeviceSolver<T> {
             graphs: Vec::new(),
             order,
             vectors: vectors(&factor, &mut room, &stages, updates, 1)?,
+            way: Way::new(gpu, pattern.n() * MOST_RHS)?,
             solved: room.mark(),
             room,
             stages,
@@ -290,12 +293,11 @@ impl<T: DeviceValue> DeviceSolver<T> {
     /// Solves for at most [`MOST_RHS`] columns.
     fn apply_few(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
         self.make_room(nrhs)?;
-        let Vectors { x: device, way, .. } = &mut self.vectors;
-        let (to, _) = device.view_mut().split_at(x.len())?;
-        way.up(self.factor.stream(), x, to)?;
+        let (to, _) = self.vectors.x.view_mut().split_at(x.len())?;
+        self.way.up(self.factor.stream(), x, to)?;
         self.enqueue(nrhs)?;
-        let Vectors { x: device, way, .. } = &mut self.vectors;
-        way.down(self.factor.stream(), device.view().slice(..x.len())?, x)?;
+        let from = self.vectors.x.view().slice(..x.len())?;
+        self.way.down(self.factor.stream(), from, x)?;
         Ok(())
     }
 }

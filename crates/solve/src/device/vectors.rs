@@ -14,11 +14,16 @@ pub(super) struct Vectors {
     pub space: SolveSpace,
     /// What is solved for, in place.
     pub x: DeviceBuffer<f64>,
-    pub way: Way,
 }
 
-/// Host memory through which vectors come and go.
-pub(super) struct Way(PinnedBuffer<f64>);
+/// The way of vectors from ordinary memory and back: of few numbers through pinned memory of their own, of more by several threads.
+pub(super) struct Way {
+    gpu: Gpu,
+    few: PinnedBuffer<f64>,
+}
+
+/// So many numbers are few: one thread copies them in about the time in which others are started.
+const FEW: usize = 1 << 17;
 
 impl Vectors {
     /// For `most` right-hand sides of `n` numbers, in memory from `room`; `updates` and `mail` as [`SolveSpace::new`] takes them.
@@ -36,41 +41,51 @@ impl Vectors {
             most,
             space: SolveSpace::within(gpu, stream, sizes, most as u32, take)?, // few right-hand sides
             x: room.take(len)?,
-            way: Way::new(gpu, len)?,
         })
     }
 }
 
 impl Way {
-    /// For up to `len` numbers at a time.
+    /// For vectors of up to `len` numbers.
     pub fn new(gpu: &Gpu, len: usize) -> Result<Self, GpuError> {
-        Ok(Self(gpu.pinned(len)?))
+        Ok(Self {
+            gpu: gpu.clone(),
+            few: gpu.pinned(len.min(FEW))?,
+        })
     }
 
-    /// Uploads numbers and waits for it.
+    /// Uploads numbers to where the stream works, and waits for both.
     pub fn up(
         &mut self,
         stream: &Stream,
         from: &[f64],
         to: DeviceViewMut<'_, f64>,
     ) -> Result<(), GpuError> {
-        self.0.as_mut_slice()[..from.len()].copy_from_slice(from);
+        if from.len() > FEW {
+            stream.synchronize()?;
+            return self.gpu.upload_all(from, to);
+        }
+        self.few.as_mut_slice()[..from.len()].copy_from_slice(from);
         // SAFETY: the memory is not touched before the wait.
-        unsafe { self.0.upload_async(stream, ..to.len(), to)? };
+        unsafe { self.few.upload_async(stream, ..to.len(), to)? };
         stream.synchronize()
     }
 
-    /// Downloads numbers and waits for it.
+    /// Downloads numbers that the stream computes, and waits for both.
     pub fn down(
         &mut self,
         stream: &Stream,
         from: DeviceView<'_, f64>,
         to: &mut [f64],
     ) -> Result<(), GpuError> {
+        if to.len() > FEW {
+            stream.synchronize()?;
+            return self.gpu.download_all(from, to);
+        }
         // SAFETY: the memory is not touched before the wait.
-        unsafe { self.0.download_async(stream, from, ..to.len())? };
+        unsafe { self.few.download_async(stream, from, ..to.len())? };
         stream.synchronize()?;
-        to.copy_from_slice(&self.0.as_slice()[..to.len()]);
+        to.copy_from_slice(&self.few.as_slice()[..to.len()]);
         Ok(())
     }
 }
