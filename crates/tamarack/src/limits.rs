@@ -33,8 +33,8 @@ const PRODUCT: (usize, usize) = (768, 384);
 /// Bytes that a thread reads: beyond its share of any cache, with few threads beyond all of it.
 const READ_BYTES: (usize, usize) = (32 << 20, 256 << 20);
 
-/// Places that memory is read from by turns. Processors read ahead up to the end of a page and for each place apart: from eight some reach
-/// 1.2 times the rate, others the same (run `reads-2`).
+/// Places that memory is read from by turns. Processors read ahead up to the end of a page and for each place apart: from eight an Intel core
+/// reaches 1.2 times the rate (run `reads-2`).
 const PLACES: [usize; 2] = [1, 8];
 
 /// Numbers of a line of the caches.

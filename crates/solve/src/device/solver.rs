@@ -41,7 +41,7 @@ pub struct DeviceSolver<T> {
     stages: Vec<Stage<T>>,
     order: SolveOrder,
     pub(super) vectors: Vectors,
-    /// Of vectors from the host and back.
+    /// From the host and back.
     pub(super) way: Way,
     /// Where vectors stand, and those of `vectors` end.
     room: Room,
