@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use faer::{Accum, Mat, Par, linalg::matmul::matmul};
 use memmap2::MmapMut;
-use tamarack::PlanPrecision as Precision;
+use tamarack::PlanPrecision;
 
 /// What a machine can do with some number of threads.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub struct Limits {
     /// Dense product of matrices of order 2048, in 10⁹ operations per second: faer's or, if faster
     /// and there, MKL's.
     pub gemm_gflops: f64,
-    /// Reading memory from end to end, in 10⁹ bytes per second.
+    /// Reading memory, as [`tamarack::Limits`] measures it, in 10⁹ bytes per second.
     pub read_gbs: f64,
 }
 
@@ -125,9 +125,9 @@ fn fastest(rates: &[f64]) -> f64 {
     rates.iter().fold(0.0, |m, &r| m.max(r))
 }
 
-/// Whether something is at work beside it shows in a few tries.
+/// The best of a few tries, for others may be at work during one.
 fn read_gbs(threads: usize) -> f64 {
-    let measured = || tamarack::Limits::measure(threads, Precision::F64).gb_per_sec;
+    let measured = || tamarack::Limits::measure(threads, PlanPrecision::F64).gb_per_sec;
     fastest(&[measured(), measured(), measured()])
 }
 

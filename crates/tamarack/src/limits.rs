@@ -30,7 +30,7 @@ const SECS: f64 = 0.1;
 /// Rows and columns of the product's result, and its inner dimension.
 const PRODUCT: (usize, usize) = (768, 384);
 
-/// Bytes that a thread reads: beyond its share of any cache, with few threads beyond all of it.
+/// Bytes that a thread reads, and all together at least: beyond a thread's share of a cache, with few threads beyond most caches as a whole.
 const READ_BYTES: (usize, usize) = (32 << 20, 256 << 20);
 
 /// Places that memory is read from by turns. Processors read ahead up to the end of a page and for each place apart: from eight an Intel core

@@ -76,7 +76,7 @@ impl Analysis {
     /// only. Its ordering is called `saved`; the memory budget is not looked at.
     ///
     /// # Errors
-    /// As [`from_bytes_unbudgeted`](Self::from_bytes_unbudgeted).
+    /// As [`from_bytes_unbudgeted`](Self::from_bytes_unbudgeted) and [`unbudgeted`](Self::unbudgeted).
     pub fn from_saved_order(
         bytes: &[u8],
         pattern: &Arc<Pattern>,
