@@ -84,6 +84,12 @@ impl FromStr for Arch {
     }
 }
 
+/// What any card runs after its driver has compiled it.
+const PTX: Arch = Arch {
+    number: embedded::PTX_NUMBER,
+    kind: ArchKind::Ptx,
+};
+
 /// A program, compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binary {
@@ -139,7 +145,8 @@ impl Compiler {
     }
 
     /// The program for `arch`: from the cache, or compiled and then cached. Without NVRTC, from a cache
-    /// that another version filled, or embedded: machine code that runs on `arch`, or else PTX.
+    /// that another version filled, or embedded: machine code that runs on `arch`, or else PTX. Likewise where NVRTC does not know
+    /// `arch`, and then PTX that it makes.
     ///
     /// # Errors
     /// [`GpuError::NoNvrtc`]; [`GpuError::Compile`] with the compiler's log; [`GpuError::Include`].
@@ -150,14 +157,25 @@ impl Compiler {
             Ok(version) => version,
             Err(missing) => return self.without_nvrtc(program, arch, &key, &source, missing),
         };
-        if let Some(cache) = &self.cache
-            && let Some(binary) = cache.get(&key, version)
-        {
+        let cached = |key: &Key| {
+            self.cache
+                .as_ref()
+                .and_then(|cache| cache.get(key, version))
+        };
+        if let Some(binary) = cached(&key) {
             return Ok(binary);
         }
-        // A compiler may be older than the card.
-        let compiled = self.compile(program, arch);
-        compiled.or_else(|error| self.without_nvrtc(program, arch, &key, &source, error))
+        let error = match self.compile(program, arch) {
+            Err(error @ GpuError::Nvrtc { .. }) => error,
+            done => return done,
+        };
+        // A compiler may be older than the card, for which the driver then compiles.
+        self.without_nvrtc(program, arch, &key, &source, error)
+            .or_else(|error| {
+                let made = cached(&self::key(program, PTX, &source)).map(Ok);
+                let made = made.unwrap_or_else(|| self.compile(program, PTX));
+                made.map_err(|_| error)
+            })
     }
 
     /// Compiles the program for `arch`, and replaces what the cache has.
@@ -192,14 +210,10 @@ impl Compiler {
                 number,
                 kind: ArchKind::Portable,
             });
-        let ptx = Arch {
-            number: embedded::PTX_NUMBER,
-            kind: ArchKind::Ptx,
-        };
         [arch]
             .into_iter()
             .chain(portable)
-            .chain([ptx])
+            .chain([PTX])
             .find_map(|arch| embedded::get(&key(program, arch, source)))
             .ok_or(missing)
     }
@@ -265,6 +279,20 @@ mod tests {
         let odd = Arch { number: 11, ..ARCH };
         let error = compile_text(compiler.nvrtc().unwrap(), "k.cu", "", odd).unwrap_err();
         assert!(error.to_string().contains("sm_11"), "{error}");
+    }
+
+    #[test]
+    fn a_card_that_the_compiler_does_not_know_gets_ptx() {
+        if testing::compiler().is_none() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let program = Program::at("selftest.cu");
+        for folder in [None, Some(folder.path()), Some(folder.path())] {
+            let compiler = Compiler::new(None, folder);
+            let binary = compiler.get(&program, "sm_999a".parse().unwrap()).unwrap();
+            assert!(binary.code.starts_with(b"//"));
+        }
     }
 
     #[test]

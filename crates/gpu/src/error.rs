@@ -134,6 +134,18 @@ pub enum GpuError {
     },
 }
 
+impl GpuError {
+    /// Whether the device's memory ran out, whatever asked for it: programs, streams and recorded graphs take some as well.
+    #[must_use]
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::OutOfMemory { .. } => true,
+            Self::Driver { name, .. } => name == "CUDA_ERROR_OUT_OF_MEMORY",
+            _ => false,
+        }
+    }
+}
+
 fn context_of(about: &str) -> String {
     if about.is_empty() {
         String::new()

@@ -168,9 +168,13 @@ impl Gpu {
         copies: usize,
         work: impl Fn(&mut Lane) -> Result<(), GpuError> + Sync,
     ) -> Result<(), GpuError> {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let threads = copies.div_ceil(LEAST_COPIES).min(cores).min(MOST);
         let work = || self.with_lane(&work);
+        let worth = copies.div_ceil(LEAST_COPIES);
+        if worth <= 1 {
+            return work(); // the system is not asked
+        }
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let threads = worth.min(cores).min(MOST);
         thread::scope(|scope| {
             // Where the system refuses a thread the others do what there is.
             let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();

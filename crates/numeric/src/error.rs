@@ -66,8 +66,8 @@ pub enum FactorError {
     Device(#[from] GpuError),
     /// A device has too little free memory.
     #[error(
-        "the plan needs {} on device {index} and {} are free; {}the CPU may have more",
-        Bytes(*needed_bytes), Bytes(*free_bytes),
+        "the plan needs {} on device {index} and {} may be used; {}the CPU may have more",
+        Bytes(*needed_bytes), Bytes(*usable_bytes),
         match precision {
             Precision::F64 => "a factor in single precision (`mixed`) takes about half, ",
             Precision::F32 => "",
@@ -78,8 +78,8 @@ pub enum FactorError {
         index: u32,
         /// What the plan needs there.
         needed_bytes: u64,
-        /// What is free there.
-        free_bytes: u64,
+        /// What may be used there: nine tenths of what is free, or less where the caller says so.
+        usable_bytes: u64,
         /// Precision of the factor.
         precision: Precision,
     },

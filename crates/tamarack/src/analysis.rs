@@ -18,6 +18,7 @@ use tamarack_symbolic::SymbolicFactor;
 use crate::choice::Chosen;
 use crate::device::{self, Device, Opening, Place};
 use crate::options::{Options, Ordering, Precision};
+use crate::pooled::Pooled;
 use crate::threads::with_threads;
 use crate::witness::Witness;
 use crate::{Error, Factor};
@@ -97,8 +98,10 @@ impl Analysis {
                     // a wide tree, whatever the number of operations
                     options.ordering = Method::NestedDissection(NdOptions::default()).into();
                 }
-                let mut analysis = Self::on_host(pattern, &options)?;
-                analysis.place = opening.place(analysis.symbolic(), &options)?;
+                let analysis = Self::on_host(pattern, &options);
+                let open = opening.wait();
+                let mut analysis = analysis?;
+                analysis.place = open?.place(analysis.symbolic(), &options)?;
                 analysis.call_witness(asked, false);
                 Ok(analysis)
             }
@@ -294,7 +297,8 @@ impl Analysis {
         match &self.place {
             Place::Gpu { plan, gpu, .. } => {
                 let device = tamarack_solve::Device::new(gpu.clone(), plan.clone());
-                Box::new(device.profiled(self.begin_device_profile(gpu)))
+                let device = device.profiled(self.begin_device_profile(gpu));
+                Box::new(Pooled::new(device, self.options.thread_count()))
             }
             Place::Cpu { .. } => {
                 // A plan in the other precision needs twice as much at most.
@@ -339,7 +343,8 @@ impl Analysis {
     ///
     /// # Errors
     /// Of kind [`NotPositiveDefinite`](crate::ErrorKind::NotPositiveDefinite) with the user's own
-    /// column, or [`OtherPattern`](crate::ErrorKind::OtherPattern).
+    /// column, [`OtherPattern`](crate::ErrorKind::OtherPattern), [`Resources`](crate::ErrorKind::Resources) where there is less memory
+    /// than [`Options::memory_bytes`] or the system allows, or [`Device`](crate::ErrorKind::Device).
     pub fn factorize(&self, a: &SymmetricCsc<f64>) -> Result<Factor, Error> {
         self.factorize_with(a, &Control::default())
     }

@@ -96,15 +96,18 @@ pub(crate) const WORTH_DISSECTING: u64 = 200_000;
 const WAVES_COST: f64 = 1.10;
 
 /// A device that is being opened, and its programs loaded, while the host does something else.
-pub(crate) struct Opening {
-    index: u32,
-    opened: Opened,
-}
+pub(crate) struct Opening(Opened);
 
 /// On a thread of its own, or at once where the system refuses one.
 enum Opened {
     There(JoinHandle<Result<(Gpu, DeviceRates), GpuError>>),
     Here(Result<(Gpu, DeviceRates), GpuError>),
+}
+
+/// A device that is open.
+pub(crate) struct Open {
+    gpu: Gpu,
+    rates: DeviceRates,
 }
 
 impl Opening {
@@ -133,16 +136,12 @@ impl Opening {
             Ok(thread) => Opened::There(thread),
             Err(_) => Opened::Here(open()),
         };
-        Ok(Self { index, opened })
+        Ok(Self(opened))
     }
 
-    /// Waits until the device is open, and places a factorization on it.
-    pub fn place(
-        self,
-        symbolic: &Arc<SymbolicFactor>,
-        options: &Options,
-    ) -> Result<Place, FactorError> {
-        let opened = match self.opened {
+    /// Waits until the device is open, as everybody must who has begun: a process must not end while the driver starts in it.
+    pub fn wait(self) -> Result<Open, FactorError> {
+        let opened = match self.0 {
             Opened::Here(opened) => Ok(opened),
             Opened::There(thread) => thread.join(),
         };
@@ -150,8 +149,20 @@ impl Opening {
             Ok(opened) => opened?,
             Err(panic) => std::panic::resume_unwind(panic),
         };
+        Ok(Open { gpu, rates })
+    }
+}
+
+impl Open {
+    /// Places a factorization on the device.
+    pub fn place(
+        self,
+        symbolic: &Arc<SymbolicFactor>,
+        options: &Options,
+    ) -> Result<Place, FactorError> {
+        let Self { gpu, rates } = self;
         Ok(Place::Gpu {
-            index: self.index,
+            index: gpu.info().index,
             name: gpu.info().name.clone(),
             plan: Arc::new(fitting_plan(symbolic, options, &gpu, rates)?),
             gpu,
@@ -186,7 +197,7 @@ struct Priced {
     secs: f64,
 }
 
-/// A plan that fits the device's free memory: with more waves than one if they do not cost much time, since they take
+/// A plan that fits the device's free memory, and what of it the caller allows: with more waves than one if they do not cost much time, since they take
 /// less memory, or if they must. What they cost is looked up for an H100, so that no measurement changes a plan.
 fn fitting_plan(
     symbolic: &Arc<SymbolicFactor>,
@@ -195,6 +206,8 @@ fn fitting_plan(
     rates: DeviceRates,
 ) -> Result<DevicePlan, FactorError> {
     let (free_bytes, _) = gpu.memory()?;
+    let share = (MEMORY_SHARE * free_bytes as f64) as u64;
+    let usable_bytes = options.memory_bytes.unwrap_or(u64::MAX).min(share);
     let priced = |waves| -> Result<Priced, FactorError> {
         let device_options = DeviceOptions {
             waves,
@@ -209,7 +222,7 @@ fn fitting_plan(
             plan,
         })
     };
-    let fits = |plan: &Priced| plan.bytes as f64 <= MEMORY_SHARE * free_bytes as f64;
+    let fits = |plan: &Priced| plan.bytes <= usable_bytes;
     let (one, two) = with_threads(options.thread_count(), || {
         rayon::join(|| priced(1), || priced(2))
     });
@@ -232,7 +245,7 @@ fn fitting_plan(
     Err(FactorError::DeviceMemory {
         index: gpu.info().index,
         needed_bytes,
-        free_bytes,
+        usable_bytes,
         precision: options.precision.of_factor(),
     })
 }
@@ -255,7 +268,8 @@ pub(crate) fn choose(symbolic: &Arc<SymbolicFactor>, options: &Options, host_sec
         return on_host(format!("the CPU is predicted to take {host_secs:.3} s"));
     }
     let opened = Opening::begin(0, options, true).map_err(FactorError::from);
-    match opened.and_then(|opening| opening.place(symbolic, options)) {
+    let opened = opened.and_then(Opening::wait);
+    match opened.and_then(|open| open.place(symbolic, options)) {
         Ok(Place::Gpu { plan, .. }) if plan.predicted_secs() + MARGIN_SECS > host_secs => {
             let device_secs = plan.predicted_secs();
             on_host(format!(

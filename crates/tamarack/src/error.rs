@@ -155,7 +155,8 @@ fn of_factor(error: &FactorError) -> ErrorKind {
 
 fn of_gpu(error: &GpuError) -> ErrorKind {
     match error {
-        GpuError::OutOfMemory { .. } | GpuError::HostMemory { .. } => ErrorKind::Resources,
+        GpuError::HostMemory { .. } => ErrorKind::Resources,
+        _ if error.is_out_of_memory() => ErrorKind::Resources,
         GpuError::Shape { .. } | GpuError::Elsewhere { .. } => ErrorKind::Usage,
         _ => ErrorKind::Device,
     }

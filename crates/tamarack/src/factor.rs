@@ -90,6 +90,9 @@ impl Factor {
         a: &SymmetricCsc<f64>,
         control: &Control<'_>,
     ) -> Result<Self, Error> {
+        if analysis.options().memory_bytes.is_some() {
+            analysis.check_memory()?; // of those as well that were made without a look
+        }
         let team = analysis.team();
         let made = team.calling(Call::Factorize, || Self::made_by(analysis, a, control));
         made.map_err(|error| confirmed(analysis.witness(), a, control, error))

@@ -45,6 +45,7 @@ mod limits;
 mod machine;
 mod memory;
 mod options;
+mod pooled;
 mod shape;
 mod shared;
 mod threads;

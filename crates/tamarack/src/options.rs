@@ -43,7 +43,8 @@ pub struct Options {
     /// other thread uses one.
     pub threads: Option<usize>,
     /// Memory that a factorization may take, in bytes, what it keeps of the analysis included; `None` for what the operating
-    /// system says is available ([`available_memory_bytes`]), where it says so (Linux), and no limit elsewhere. Vectors of solves come
+    /// system says is available ([`available_memory_bytes`]), where it says so (Linux), and no limit elsewhere. On a GPU it is memory of the
+    /// device, and `None` is nine tenths of what is free there. Vectors of solves come
     /// on top: some 50 bytes for each unknown, 20 more for each of up to 16 right-hand sides that are solved together, a copy of
     /// the right-hand sides while they are refined, and where the columns of A reach far 16 bytes for each of its entries. So does what the analysis holds while it runs.
     pub memory_bytes: Option<u64>,

@@ -29,6 +29,13 @@ fn right_sides(n: usize, count: usize) -> Vec<f64> {
         .collect()
 }
 
+/// Largest difference over the largest number.
+fn distance(x: &[f64], y: &[f64]) -> f64 {
+    let largest = x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    let far = |(x, y): (&f64, &f64)| (x - y).abs();
+    x.iter().zip(y).map(far).fold(0.0, f64::max) / largest
+}
+
 #[test]
 fn a_device_that_is_not_there_is_an_error_or_the_cpu() {
     let a = model("p2d5_10");
@@ -62,6 +69,44 @@ fn many_numbers_are_answered_as_few_are() {
         let largest = x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         let close = |(x, y): (&f64, &f64)| (x - y).abs() <= 1e-12 * largest;
         assert!(alone.iter().zip(x).all(close));
+    }
+}
+
+/// Of these, batches come and go while others are solved for.
+#[test]
+fn batches_are_answered_in_their_order() {
+    let Some(mut options) = options() else { return };
+    let mut a = model("p2d5_150");
+    let n = a.n();
+    for (precision, plain_far) in [(Precision::F64, 1e-11), (Precision::Mixed, 1e-3)] {
+        options.precision = precision;
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let mut factor = analysis.factorize(&a).unwrap();
+        // Three batches, one, two, and six with other values; with the first ones memory is taken, for which a refinement makes way.
+        for (round, count) in [41, 16, 17, 96].into_iter().enumerate() {
+            if round == 3 {
+                a.values_mut().iter_mut().for_each(|v| *v *= 3.0);
+                factor.refactorize(&a).unwrap();
+            }
+            let b = right_sides(n, count);
+            let (mut plain, mut refined) = (b.clone(), b.clone());
+            factor.solve(&mut plain).unwrap();
+            let report = factor.solve_refined(&a, &mut refined).unwrap();
+            assert_eq!(report.refine.columns.len(), count);
+            let error = report.componentwise_backward_error();
+            assert!(error < 1e-14, "{precision} {count}: {error:e}");
+            for (c, b) in b.chunks(n).enumerate() {
+                let mut alone = b.to_vec();
+                factor.solve(&mut alone).unwrap();
+                let far = distance(&alone, &plain[c * n..(c + 1) * n]);
+                assert!(far < plain_far, "{precision} {count} {c}: {far:e}");
+                alone.copy_from_slice(b);
+                factor.solve_refined(&a, &mut alone).unwrap();
+                let far = distance(&alone, &refined[c * n..(c + 1) * n]);
+                assert!(far < 1e-11, "{precision} {count} {c}: {far:e}");
+            }
+        }
+        a.values_mut().iter_mut().for_each(|v| *v /= 3.0);
     }
 }
 

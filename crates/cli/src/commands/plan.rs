@@ -41,7 +41,10 @@ pub fn run(args: &PlanArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let analysis = cache::analysis(folder, name, pattern, &options, talk)?;
     activity.done();
     let plan = PlanReport::new(analysis.plan());
-    let budget_bytes = args.machine.memory.or_else(available_memory_bytes);
+    let budget_bytes = match analysis.place() {
+        Place::Gpu { .. } => args.machine.memory, // of the device's, which has enough
+        _ => args.machine.memory.or_else(available_memory_bytes),
+    };
     let on_gpu = matches!(analysis.place(), Place::Gpu { .. });
     let error = analysis.check_memory().err();
     let error = error.map(|error| Failure::from(error).after_result());

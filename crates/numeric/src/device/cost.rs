@@ -64,10 +64,12 @@ pub(super) fn device_bytes(plan: &DevicePlan) -> u64 {
         .map(|s| symbolic.nupd(s) as u64)
         .sum();
     let (_, vectors) = staged.update_vectors();
-    // In single precision values come in double, and stand in the room of update matrices.
+    // In single precision values come in double, and stand in the room of update matrices where that is enough; they are scaled.
+    let room = plan.arena_bytes() - plan.precision().bytes() as u64 * staged.factor_len();
     let values = match plan.precision() {
         Precision::F64 => 8 * nnz,
-        Precision::F32 => 0,
+        Precision::F32 if room >= 8 * nnz => 8 * n,
+        Precision::F32 => 8 * nnz + 8 * n,
     };
     let pattern = 4 * (nnz + n);
     // of each unknown its position and its front; of fronts their rows

@@ -93,13 +93,28 @@ impl<T: DeviceValue> DeviceSolver<T> {
     }
 }
 
+impl<T: DeviceValue> DeviceSolver<T> {
+    /// What `work` returns, which waits for the device unless it fails: then as well nothing reads or writes the caller's memory any more.
+    pub(super) fn waited<R>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<R, SolveError>,
+    ) -> Result<R, SolveError> {
+        let done = work(self);
+        if done.is_err() {
+            // A device that fails here failed before, and that is what is said.
+            let _ = self.factor.stream().synchronize();
+        }
+        done
+    }
+}
+
 impl<T: Wide> OnDevice for DeviceSolver<T> {
     fn refactorize(&mut self, values: DeviceView<'_, f64>) -> Result<(), SolveError> {
         let (found, expected) = (values.len(), self.factor.pattern().row_idx().len());
         if found != expected {
             return Err(SolveError::Values { found, expected });
         }
-        Ok(T::renew(self, values)?)
+        self.waited(|solver| Ok(T::renew(solver, values)?))
     }
 
     fn solve(&mut self, x: MatrixViewMut<'_, f64>) -> Result<(), SolveError> {
@@ -116,7 +131,7 @@ impl<T: Wide> OnDevice for DeviceSolver<T> {
         if self.n() == 0 || b.columns() == 0 {
             return Ok(report(Vec::new(), options));
         }
-        match self.refine_device(b, x, options)? {
+        match self.waited(|solver| solver.refine_device(b, x, options))? {
             Some(columns) => Ok(report(columns, options)),
             None => Err(NOT_THERE),
         }
@@ -137,7 +152,7 @@ impl<T: Wide> OnDevice for DeviceSolver<T> {
             column as usize + 1,
             1,
         )?;
-        let improved = self.improve_device(b, x, column, options)?;
+        let improved = self.waited(|solver| solver.improve_device(b, x, column, options))?;
         improved.ok_or(NOT_THERE)
     }
 

@@ -95,7 +95,7 @@ impl Refiner {
     }
 
     /// Solves for the first `nrhs` right-hand sides, and refines.
-    fn refine<T: Wide>(
+    pub fn refine<T: Wide>(
         &mut self,
         solver: &mut DeviceSolver<T>,
         nrhs: usize,

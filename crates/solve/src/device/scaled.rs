@@ -2,7 +2,7 @@
 
 use tamarack_gpu::spmv::Scaling;
 use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Stream};
-use tamarack_numeric::DeviceFactor;
+use tamarack_numeric::{DeviceFactor, DeviceValue};
 use tamarack_sparse::ElimIdx;
 
 /// Values in double precision on the device, and how they are scaled and rounded; nothing for factors in double
@@ -27,7 +27,7 @@ impl Parts {
     fn new(factor: &DeviceFactor<f32>, scaled: bool) -> Result<Self, GpuError> {
         let (gpu, stream, pattern) = (factor.gpu(), factor.stream(), factor.pattern());
         let (starts, rows) = (pattern.col_ptr(), pattern.row_idx());
-        let fits = factor.spare()?.cast::<f64>().len() >= rows.len();
+        let fits = Rounding::fits(factor);
         Ok(Self {
             scaling: Scaling::new(gpu, stream, factor.half_pattern(), starts, rows)?,
             scaled,
@@ -58,6 +58,12 @@ impl Values<'_> {
 }
 
 impl Rounding {
+    /// Whether the values of a matrix in double precision fit behind the panels of a factor.
+    pub fn fits<T: DeviceValue>(factor: &DeviceFactor<T>) -> bool {
+        let spare = factor.spare().map_or(0, |spare| spare.cast::<f64>().len());
+        spare >= factor.pattern().row_idx().len()
+    }
+
     /// For matrices with the pattern of a factor.
     pub fn new(factor: &DeviceFactor<f32>, scaled: bool) -> Result<Self, GpuError> {
         Ok(Self(Some(Parts::new(factor, scaled)?)))

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use tamarack_gpu::dense::SolveOrder;
-use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
-use tamarack_gpu::spmv::{HalfPattern, Scaling};
+use tamarack_gpu::primitives::MatrixViewMut;
+use tamarack_gpu::spmv::Scaling;
 use tamarack_gpu::{Gpu, GpuError, Graph};
 use tamarack_numeric::{
     DeviceFactor, DevicePlan, DeviceValue, FactorError, FactorOptions, Purpose, Room,
@@ -14,23 +14,21 @@ use tamarack_numeric::{
 use tamarack_plan::Precision;
 use tamarack_sparse::Pattern;
 
-use super::here::Wide;
+use super::beside::Beside;
 use super::refine::Refiner;
 use super::scaled::Rounding;
 use super::stages::Stage;
 use super::vectors::{Vectors, Way, pull, push};
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
-use crate::refine::RefineOptions;
-use crate::report::ColumnReport;
 
 /// Most right-hand sides that are on the device at a time.
 const MOST_RHS: usize = Scaling::MOST_COLUMNS;
 
-/// Columns `0..columns`, so many at a time.
-fn batches(columns: u32) -> impl Iterator<Item = Range<u32>> {
-    let first = (0..columns).step_by(MOST_RHS);
-    first.map(move |first| first..columns.min(first.saturating_add(MOST_RHS as u32)))
+/// Columns `0..columns`, `most` at a time, which are few.
+pub(super) fn batches(columns: u32, most: usize) -> impl Iterator<Item = Range<u32>> {
+    let first = (0..columns).step_by(most);
+    first.map(move |first| first..columns.min(first.saturating_add(most as u32)))
 }
 
 /// A factor on a device, and what substitution with it takes there: lists for each stage, vectors, and a
@@ -44,12 +42,12 @@ pub struct DeviceSolver<T> {
     /// From the host and back.
     pub(super) way: Way,
     /// Where vectors stand, and those of `vectors` end.
-    room: Room,
-    solved: usize,
+    pub(super) room: Room,
+    pub(super) solved: usize,
     /// Places for what fronts leave for their parents.
     updates: u64,
     /// With the first refinement.
-    refiner: Option<Refiner>,
+    pub(super) refiner: Option<Refiner>,
     pub(super) rounding: Rounding,
     pub(super) factor: DeviceFactor<T>,
 }
@@ -107,7 +105,7 @@ impl<T: DeviceValue> DeviceSolver<T> {
     ///
     /// # Errors
     /// [`SolveError::Length`] for other rows than n, [`SolveError::Stale`], or a failing device.
-    pub fn apply_device(&mut self, mut x: MatrixViewMut<'_, f64>) -> Result<(), SolveError> {
+    pub fn apply_device(&mut self, x: MatrixViewMut<'_, f64>) -> Result<(), SolveError> {
         let n = self.n();
         check_len("x", x.view().rows() as usize, n, 1)?;
         if !self.factor.is_current() {
@@ -116,9 +114,14 @@ impl<T: DeviceValue> DeviceSolver<T> {
         if n == 0 {
             return Ok(());
         }
-        for columns in batches(x.view().columns()) {
+        self.waited(|solver| solver.apply_batches(x))
+    }
+
+    fn apply_batches(&mut self, mut x: MatrixViewMut<'_, f64>) -> Result<(), SolveError> {
+        let (n, columns) = (self.n(), x.view().columns());
+        let most = self.make_room(columns as usize)?;
+        for columns in batches(columns, most) {
             let count = columns.len();
-            self.make_room(count)?;
             let (mine, _) = self.vectors.x.view_mut().split_at(count * n)?;
             pull(self.factor.stream(), x.view(), columns.clone(), mine)?;
             self.enqueue(count)?;
@@ -133,16 +136,23 @@ impl<T: DeviceValue> DeviceSolver<T> {
         self.factor.plan().symbolic().n()
     }
 
-    /// Takes room for `nrhs` right-hand sides where there is less.
-    fn make_room(&mut self, nrhs: usize) -> Result<(), SolveError> {
-        if nrhs > self.vectors.most {
-            self.graphs.clear();
-            self.refiner = None;
+    /// Takes room for as many of `nrhs` right-hand sides as are solved for at a time and there is memory for, one at least; how many.
+    pub(super) fn make_room(&mut self, nrhs: usize) -> Result<usize, SolveError> {
+        let mut most = nrhs.clamp(1, MOST_RHS);
+        while most > self.vectors.most {
             let mut room = room_of(&self.factor);
-            self.vectors = vectors(&self.factor, &mut room, &self.stages, self.updates, nrhs)?;
-            (self.solved, self.room) = (room.mark(), room);
+            match vectors(&self.factor, &mut room, &self.stages, self.updates, most) {
+                Ok(vectors) => {
+                    self.graphs.clear();
+                    self.refiner = None;
+                    self.vectors = vectors;
+                    (self.solved, self.room) = (room.mark(), room);
+                }
+                Err(error) if error.is_out_of_memory() => most /= 2,
+                Err(error) => return Err(error.into()),
+            }
         }
-        Ok(())
+        Ok(most)
     }
 
     /// Enqueues a solve in place with the first `nrhs` of the vectors there is room for.
@@ -177,122 +187,30 @@ impl<T: DeviceValue> DeviceSolver<T> {
         Ok(())
     }
 
-    /// Solves and refines, all on the device; `None` where the matrix in double precision is not there.
-    pub(super) fn refine_here(
-        &mut self,
-        b: &[f64],
-        x: &mut [f64],
-        options: &RefineOptions,
-    ) -> Result<Option<Vec<ColumnReport>>, SolveError>
-    where
-        T: Wide,
-    {
-        let (n, nrhs) = (self.n(), b.len() / self.n().max(1));
-        let chunk = (n * MOST_RHS).max(1);
-        let chunks = b.chunks(chunk).zip(x.chunks_mut(chunk));
-        self.refine_batches(nrhs, chunks, |refiner, solver, (b, x)| {
-            refiner.run(solver, b, x, options)
-        })
-    }
-
-    /// The same of vectors that are on the device, of equal shapes.
-    pub(super) fn refine_device(
-        &mut self,
-        b: MatrixView<'_, f64>,
-        mut x: MatrixViewMut<'_, f64>,
-        options: &RefineOptions,
-    ) -> Result<Option<Vec<ColumnReport>>, SolveError>
-    where
-        T: Wide,
-    {
-        self.refine_batches(
-            b.columns() as usize,
-            batches(b.columns()),
-            |refiner, solver, of| refiner.run_device(solver, b, &mut x, of, options),
-        )
-    }
-
-    /// Improves the answer to one right-hand side by conjugate gradients on the device; `None` as above.
-    pub(super) fn improve_here(
-        &mut self,
-        b: &[f64],
-        x: &mut [f64],
-        options: &RefineOptions,
-    ) -> Result<Option<(ColumnReport, usize)>, SolveError>
-    where
-        T: Wide,
-    {
-        self.with_refiner(1, |refiner, solver| refiner.improve(solver, b, x, options))
-    }
-
-    /// The same of a column of matrices that are on the device, of equal shapes.
-    pub(super) fn improve_device(
-        &mut self,
-        b: MatrixView<'_, f64>,
-        mut x: MatrixViewMut<'_, f64>,
-        column: u32,
-        options: &RefineOptions,
-    ) -> Result<Option<(ColumnReport, usize)>, SolveError>
-    where
-        T: Wide,
-    {
-        self.with_refiner(1, |refiner, solver| {
-            refiner.improve_device(solver, b, &mut x, column, options)
-        })
-    }
-
-    /// Refines batch after batch of `nrhs` right-hand sides by `run`; `None` where there is no refiner.
-    fn refine_batches<B>(
+    /// Where batches of `most` of `nrhs` right-hand sides come and go while others are solved for; `None` where that is not worth it,
+    /// or there is no memory for it.
+    pub(super) fn beside(
         &mut self,
         nrhs: usize,
-        batches: impl Iterator<Item = B>,
-        mut run: impl FnMut(&mut Refiner, &mut Self, B) -> Result<Vec<ColumnReport>, SolveError>,
-    ) -> Result<Option<Vec<ColumnReport>>, SolveError>
-    where
-        T: Wide,
-    {
-        self.with_refiner(nrhs, |refiner, solver| {
-            let mut columns = Vec::with_capacity(nrhs);
-            for batch in batches {
-                columns.extend(run(refiner, solver, batch)?);
-            }
-            Ok(columns)
-        })
-    }
-
-    /// Calls `work` with a refiner that has room for as many of `nrhs` right-hand sides as are refined at a time; `None` where the
-    /// matrix in double precision is not on the device or has too many entries to be read by rows, or there are none.
-    fn with_refiner<R>(
-        &mut self,
-        nrhs: usize,
-        work: impl FnOnce(&mut Refiner, &mut Self) -> Result<R, SolveError>,
-    ) -> Result<Option<R>, SolveError>
-    where
-        T: Wide,
-    {
-        let most = nrhs.min(MOST_RHS);
-        let few = (self.factor.half_pattern().entries() as u64) < HalfPattern::MOST_BY_ROWS;
-        let there = few && T::wide(&self.factor, &self.rounding).is_some();
-        if !there || most == 0 || self.n() == 0 {
+        most: usize,
+    ) -> Result<Option<Beside>, SolveError> {
+        let len = self.n() * most;
+        if nrhs <= most || len <= Way::FEW {
             return Ok(None);
         }
-        self.make_room(most)?;
-        let mut refiner = match self.refiner.take() {
-            Some(refiner) if refiner.most >= most => refiner,
-            other => {
-                drop(other); // its memory may be needed
-                self.room.rewind(self.solved);
-                Refiner::new(&self.factor, &mut self.room, most)?
-            }
-        };
-        let done = work(&mut refiner, self);
-        self.refiner = Some(refiner);
-        done.map(Some)
+        // For this time only: what else is taken needs to know nothing of it.
+        let mark = self.room.mark();
+        let beside = Beside::new(self.factor.gpu(), &mut self.room, len);
+        self.room.rewind(mark);
+        match beside {
+            Ok(beside) => Ok(Some(beside)),
+            Err(error) if error.is_out_of_memory() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
-    /// Solves for at most [`MOST_RHS`] columns.
+    /// Solves for no more columns than there is room for.
     fn apply_few(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
-        self.make_room(nrhs)?;
         let (to, _) = self.vectors.x.view_mut().split_at(x.len())?;
         self.way.up(self.factor.stream(), x, to)?;
         self.enqueue(nrhs)?;
@@ -334,12 +252,13 @@ impl<T: DeviceValue> Pass<'_, T> {
     }
 }
 
-/// The room of a factor's update matrices, behind the values that [`Rounding`] keeps there.
+/// The room of a factor's update matrices, behind the values that [`Rounding`] keeps there if they fit.
 fn room_of<T: DeviceValue>(factor: &DeviceFactor<T>) -> Room {
-    let values = factor.pattern().row_idx().len() * size_of::<f64>();
     factor.room(match T::PRECISION {
-        Precision::F64 => 0,
-        Precision::F32 => values,
+        Precision::F32 if Rounding::fits(factor) => {
+            size_of::<f64>() * factor.pattern().row_idx().len()
+        }
+        _ => 0,
     })
 }
 
@@ -369,11 +288,12 @@ impl<T: DeviceValue> Inverse for DeviceSolver<T> {
         if n == 0 {
             return Ok(());
         }
-        for columns in x.chunks_mut(n * MOST_RHS) {
-            let count = columns.len() / n;
-            self.apply_few(columns, count)?;
+        let most = self.make_room(nrhs)?;
+        let mut batches = x.chunks_mut(n * most);
+        if let Some(beside) = self.beside(nrhs, most)? {
+            return beside.solve(self, batches);
         }
-        Ok(())
+        batches.try_for_each(|columns| self.apply_few(columns, columns.len() / n))
     }
 }
 

@@ -22,9 +22,6 @@ pub(super) struct Way {
     few: PinnedBuffer<f64>,
 }
 
-/// So many numbers are few: one thread copies them in about the time in which others are started.
-const FEW: usize = 1 << 17;
-
 impl Vectors {
     /// For `most` right-hand sides of `n` numbers, in memory from `room`; `updates` and `mail` as [`SolveSpace::new`] takes them.
     pub fn new(
@@ -46,11 +43,14 @@ impl Vectors {
 }
 
 impl Way {
+    /// So many numbers are few: one thread copies them in about the time in which others are started.
+    pub const FEW: usize = 1 << 17;
+
     /// For vectors of up to `len` numbers.
     pub fn new(gpu: &Gpu, len: usize) -> Result<Self, GpuError> {
         Ok(Self {
             gpu: gpu.clone(),
-            few: gpu.pinned(len.min(FEW))?,
+            few: gpu.pinned(len.min(Self::FEW))?,
         })
     }
 
@@ -61,7 +61,7 @@ impl Way {
         from: &[f64],
         to: DeviceViewMut<'_, f64>,
     ) -> Result<(), GpuError> {
-        if from.len() > FEW {
+        if from.len() > Self::FEW {
             stream.synchronize()?;
             return self.gpu.upload_all(from, to);
         }
@@ -78,7 +78,7 @@ impl Way {
         from: DeviceView<'_, f64>,
         to: &mut [f64],
     ) -> Result<(), GpuError> {
-        if to.len() > FEW {
+        if to.len() > Self::FEW {
             stream.synchronize()?;
             return self.gpu.download_all(from, to);
         }

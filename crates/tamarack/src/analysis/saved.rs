@@ -57,9 +57,9 @@ impl Analysis {
         let mut analysis = Self::planned(pattern, symbolic, SAVED, options, seconds)?;
         analysis.place = match options.device {
             Device::Cpu => analysis.place,
-            Device::Gpu(index) => {
-                Opening::begin(index, options, false)?.place(analysis.symbolic(), options)?
-            }
+            Device::Gpu(index) => Opening::begin(index, options, false)?
+                .wait()?
+                .place(analysis.symbolic(), options)?,
             Device::Auto => {
                 let secs = analysis.plan.predicted_secs();
                 device::choose(analysis.symbolic(), options, secs)
