@@ -141,6 +141,44 @@ impl<S: Simd> Op for ExtendAdd<'_, S> {
     }
 }
 
+/// The same entry by entry, for rows that come one by one or a few at a time: then a run's vector would be loaded from where the one
+/// before it was just stored, and wait until that is in the cache. `relative` has the places of all the child's rows in the parent's front.
+///
+/// # Safety
+/// As [`extend_add`].
+pub unsafe fn extend_add_each<T: Real>(
+    child: *const T,
+    layout: BlockColumns,
+    relative: &[u32],
+    columns: Range<usize>,
+    parent: &FrontMut<T>,
+) {
+    let (mut source, mut target) = (Walk::<T>::NONE, Walk::<T>::NONE);
+    let mut before = 0;
+    for j in columns {
+        let at = relative[j] as usize;
+        if source.left == 0 {
+            source = Walk::child(child.cast_mut(), &layout, j);
+        }
+        // Columns between are stepped over within a block column.
+        if target.left <= at - before {
+            target = Walk::parent(parent, at);
+        } else {
+            target.step_by(at - before);
+        }
+        before = at;
+        for (i, &row) in relative.iter().enumerate().skip(j) {
+            // SAFETY: rows of the child from j on and their images are at or below the diagonals of their columns, hence inside the
+            // matrices, which do not overlap.
+            unsafe {
+                let to = target.column.wrapping_add(row as usize);
+                *to = *to + *source.column.wrapping_add(i);
+            }
+        }
+        source.step();
+    }
+}
+
 /// A column of a matrix in packed block columns, and those after it in its block column.
 struct Walk<T> {
     /// Where row 0 of the column would stand.
@@ -187,8 +225,14 @@ impl<T: Real> Walk<T> {
 
     #[inline(always)]
     fn step(&mut self) {
-        self.column = self.column.wrapping_add(self.ld);
-        self.left -= 1;
+        self.step_by(1);
+    }
+
+    /// To the column `columns` further on in the same block column, or past its end.
+    #[inline(always)]
+    fn step_by(&mut self, columns: usize) {
+        self.column = self.column.wrapping_add(columns * self.ld);
+        self.left -= columns;
     }
 }
 

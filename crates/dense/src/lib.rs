@@ -32,7 +32,7 @@ mod workspace;
 #[cfg(test)]
 mod tests;
 
-pub use assembly::{Run, extend_add, find_runs, prefetch};
+pub use assembly::{Run, extend_add, extend_add_each, find_runs, prefetch};
 pub use blas::{PivotFailure, gemm_nt, potrf, syrk_lower, trsm_right_lower_transposed};
 pub use floor::Floor;
 pub use front::{FrontMut, is_small, partial_cholesky};

@@ -102,6 +102,12 @@ pub trait Simd: Copy + 'static {
     unsafe fn keep(v: Self::V, bits: Self::V) -> Self::V;
     /// Sum of the lanes, in an order fixed by the instruction set.
     unsafe fn sum(a: Self::V) -> Self::T;
+    /// [`sum`](Self::sum) of each vector, to the bit.
+    #[inline(always)]
+    unsafe fn sums<const N: usize>(a: &[Self::V; N]) -> [Self::T; N] {
+        // SAFETY: as of all functions.
+        std::array::from_fn(|k| unsafe { Self::sum(a[k]) })
+    }
     /// Asks for a line to come into the first cache; never faults.
     unsafe fn prefetch(p: *const Self::T);
     /// Asks for a line to come into the second cache; never faults.

@@ -93,8 +93,9 @@ pub(crate) unsafe fn pivots_backward<S: Simd, const N: usize>(
     // SAFETY: the caller's contract.
     unsafe {
         let mut v = one_by_one::<S::T, N>(x);
+        let sums = S::sums(sums);
         for j in 0..N {
-            v[j] = v[j] - S::sum(sums[j]);
+            v[j] = v[j] - sums[j];
         }
         solve_transposed::<S, N>(l, &mut v);
         for j in 0..N {

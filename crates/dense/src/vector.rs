@@ -123,9 +123,7 @@ unsafe fn columns<S: Simd, const N: usize, const AHEAD: bool>(
             }
         }
         let mut sums = [S::T::ZERO; 8];
-        for j in 0..N {
-            sums[j] = S::sum(acc[j]);
-        }
+        sums[..N].copy_from_slice(&S::sums(&acc));
         sums
     }
 }

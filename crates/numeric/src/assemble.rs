@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use tamarack_dense::{Isa, UpdateMode, extend_add, find_runs};
+use tamarack_dense::{Isa, UpdateMode, extend_add, extend_add_each, find_runs};
 
 use crate::eliminate::Crew;
 use crate::entries::enter_entries;
@@ -14,6 +14,9 @@ use crate::value::Value;
 
 /// Rows of an update matrix up to which it is added number by number: finding runs takes longer.
 const FEW_ROWS: usize = 8;
+
+/// Rows of a run in the mean from which on rows are added by runs.
+const LONG_RUN: usize = 6;
 
 /// Fronts of at least this order are assembled by all members.
 const SHARED_ASSEMBLY: usize = 256;
@@ -138,14 +141,12 @@ impl<T: Value> Execution<'_, T> {
                     added += (below(columns.start) - below(columns.end)) / 2;
                     find_runs(relative, columns.start, runs);
                     let update = self.memory.update(child, member);
-                    extend_add(
-                        update.data,
-                        update.layout,
-                        runs,
-                        columns,
-                        &front.view(),
-                        isa,
-                    );
+                    let (child, layout, front) = (update.data, update.layout, front.view());
+                    if relative.len() - columns.start < LONG_RUN * runs.len() {
+                        extend_add_each(child, layout, relative, columns, &front);
+                    } else {
+                        extend_add(child, layout, runs, columns, &front, isa);
+                    }
                 }
             }
         }

@@ -19,7 +19,8 @@ impl<S: Simd> Op for One<'_, S> {
     #[inline(always)]
     unsafe fn run(self) {
         let Self { panel, w, forward } = self;
-        let (count, tile) = (panel.layout.count(), panel.layout.tile);
+        let count = panel.layout.count();
+        debug_assert_eq!(panel.layout.tile, line::<S::T>()); // a constant, which is what the loops go by
         // SAFETY: the callers of `StripsRef`'s methods vouch for w; the panel has these entries.
         unsafe {
             for step in 0..count {
@@ -27,16 +28,16 @@ impl<S: Simd> Op for One<'_, S> {
                 let (s, l, tiles) = panel.strip(t);
                 let x = w.add(s.first);
                 if forward {
-                    for_columns!(s.width, strip_forward, (s.below, tile, l, tiles, x));
+                    for_columns!(s.width, strip_forward, (s.below, l, tiles, x));
                 } else {
-                    for_columns!(s.width, strip_backward, (s.below, tile, l, tiles, x));
+                    for_columns!(s.width, strip_backward, (s.below, l, tiles, x));
                 }
             }
         }
     }
 }
 
-/// A strip of `N` columns, `m` rows below in tiles of `tile` rows: `x ← D⁻¹·L11⁻¹·x` for its pivots at `x`, and the rows behind them
+/// A strip of `N` columns, `m` rows below in tiles of a [`line`]: `x ← D⁻¹·L11⁻¹·x` for its pivots at `x`, and the rows behind them
 /// −= `L21·L11⁻¹·x`. Pivots stay in registers.
 ///
 /// # Safety
@@ -44,7 +45,6 @@ impl<S: Simd> Op for One<'_, S> {
 #[inline(always)]
 unsafe fn strip_forward<S: Simd, const N: usize>(
     m: usize,
-    tile: usize,
     l: *const S::T,
     tiles: *const S::T,
     x: *mut S::T,
@@ -54,15 +54,11 @@ unsafe fn strip_forward<S: Simd, const N: usize>(
         ask_ahead_of_triangle::<S, false>(l, N);
         let xs = unit::pivots_forward::<S, N>(l, x);
         let y = x.add(N);
-        for top in (0..m).step_by(tile) {
-            let height = tile.min(m - top);
-            let (l, y) = (tiles.add(top * N), y.add(top));
-            if height == line::<S::T>() {
-                subtract_tile::<S, N>(line::<S::T>(), l, &xs, y); // a constant
-            } else {
-                subtract_tile::<S, N>(height, l, &xs, y);
-            }
+        let whole = m / line::<S::T>() * line::<S::T>();
+        for top in (0..whole).step_by(line::<S::T>()) {
+            subtract_tile::<S, N>(line::<S::T>(), tiles.add(top * N), &xs, y.add(top));
         }
+        subtract_tile::<S, N>(m - whole, tiles.add(whole * N), &xs, y.add(whole));
     }
 }
 
@@ -73,7 +69,6 @@ unsafe fn strip_forward<S: Simd, const N: usize>(
 #[inline(always)]
 unsafe fn strip_backward<S: Simd, const N: usize>(
     m: usize,
-    tile: usize,
     l: *const S::T,
     tiles: *const S::T,
     x: *mut S::T,
@@ -81,16 +76,10 @@ unsafe fn strip_backward<S: Simd, const N: usize>(
     // SAFETY: the caller's contract.
     unsafe {
         let (mut acc, y) = ([S::zero(); N], x.add(N));
-        let mut end = m;
-        while end > 0 {
-            let top = (end - 1) / tile * tile;
-            let (height, l, y) = (end - top, tiles.add(top * N), y.add(top));
-            if height == line::<S::T>() {
-                add_tile::<S, N>(line::<S::T>(), l, y, &mut acc); // a constant
-            } else {
-                add_tile::<S, N>(height, l, y, &mut acc);
-            }
-            end = top;
+        let whole = m / line::<S::T>() * line::<S::T>();
+        add_tile::<S, N>(m - whole, tiles.add(whole * N), y.add(whole), &mut acc);
+        for top in (0..whole).step_by(line::<S::T>()).rev() {
+            add_tile::<S, N>(line::<S::T>(), tiles.add(top * N), y.add(top), &mut acc);
         }
         ask_ahead_of_triangle::<S, true>(l, N);
         unit::pivots_backward::<S, N>(l, x, &acc);

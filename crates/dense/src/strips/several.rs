@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop)] // indices over register arrays, unrolled
 
 use super::StripsRef;
-use crate::layout::{STRIP, Strip, packed};
+use crate::layout::{STRIP, Strip, line, packed};
 use crate::simd::{Op, Simd};
 use crate::vectors::Strided;
 use crate::{unit, vectors};
@@ -34,8 +34,8 @@ impl<S: Simd, const V: usize> Several<'_, S, V> {
         next: Option<usize>,
     ) {
         let n = s.width;
-        for top in (top..s.below).step_by(self.panel.layout.tile) {
-            let height = self.panel.layout.tile.min(s.below - top);
+        for top in (top..s.below).step_by(line::<S::T>()) {
+            let height = line::<S::T>().min(s.below - top);
             let a = Strided::new(tiles.wrapping_add(top * n), 1, height);
             let y = self.row(s.first + n + top);
             // SAFETY: the callers of `StripsRef`'s methods vouch for w, `forward` for z.
@@ -58,7 +58,7 @@ impl<S: Simd, const V: usize> Several<'_, S, V> {
     /// The pivots of a strip −= its transposed products.
     #[inline(always)]
     unsafe fn subtract_transposed(&self, s: &Strip, tiles: *const S::T) {
-        let (n, x, tile) = (s.width, self.row(s.first), self.panel.layout.tile);
+        let (n, x, tile) = (s.width, self.row(s.first), line::<S::T>());
         let whole = s.below / tile * tile;
         let a = Strided {
             group: tile,
@@ -79,7 +79,7 @@ impl<S: Simd, const V: usize> Several<'_, S, V> {
     #[inline(always)]
     fn second(&self, t: usize) -> Option<(Strip, *const S::T, *const S::T)> {
         let layout = &self.panel.layout;
-        let both = layout.tile == STRIP && (t + 2) * STRIP <= layout.cols;
+        let both = line::<S::T>() == STRIP && (t + 2) * STRIP <= layout.cols;
         both.then(|| self.panel.strip(t + 1))
     }
 

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use crate::layout::{STRIP, Strip, TILE_BYTES};
+use crate::layout::{STRIP, Strip, TILE_BYTES, line};
 use crate::real::with_isa;
 use crate::simd::{Op, Simd};
 use crate::{BlockColumns, Isa, Real, Strips};
@@ -56,11 +56,11 @@ impl<S: Simd> Op for Write<S> {
             // SAFETY: the caller's contract; the stage has room for a strip that starts anywhere in a line.
             unsafe {
                 if strips.count() == 1 || len * size_of::<S::T>() > STAGE_BYTES {
-                    write_strip::<S>(&s, strips.tile, &columns, to);
+                    write_strip::<S>(&s, &columns, to);
                 } else {
                     let in_line = to.addr() % TILE_BYTES / size_of::<S::T>();
                     let staged = stage.0.as_mut_ptr().cast::<S::T>().add(in_line);
-                    write_strip::<S>(&s, strips.tile, &columns, staged);
+                    write_strip::<S>(&s, &columns, staged);
                     let head = (TILE_BYTES / size_of::<S::T>() - in_line).min(len);
                     copy::<S>(staged, to, head);
                     copy::<S>(staged.add(head), to.add(head), len - head);
@@ -83,12 +83,7 @@ struct Stage(MaybeUninit<[u8; STAGE_BYTES + TILE_BYTES]>);
 /// # Safety
 /// The columns are valid, and `to` for the strip.
 #[inline(always)]
-unsafe fn write_strip<S: Simd>(
-    s: &Strip,
-    tile: usize,
-    columns: &[*const S::T; STRIP],
-    mut to: *mut S::T,
-) {
+unsafe fn write_strip<S: Simd>(s: &Strip, columns: &[*const S::T; STRIP], mut to: *mut S::T) {
     let columns = &columns[..s.width];
     // SAFETY: the caller's contract.
     unsafe {
@@ -100,8 +95,8 @@ unsafe fn write_strip<S: Simd>(
             to = to.add(s.width - j);
             inverses[j] = inverse;
         }
-        for top in (0..s.below).step_by(tile) {
-            let height = tile.min(s.below - top);
+        for top in (0..s.below).step_by(line::<S::T>()) {
+            let height = line::<S::T>().min(s.below - top);
             for (column, &inverse) in columns.iter().zip(&inverses) {
                 scaled::<S>(column.add(s.width + top), to, height, inverse);
                 to = to.add(height);

@@ -1,6 +1,6 @@
 //! Extend-add against addition entry by entry.
 
-use crate::{BlockColumns, FrontMut, Isa, Run, extend_add, find_runs};
+use crate::{BlockColumns, FrontMut, Isa, Run, extend_add, extend_add_each, find_runs};
 
 #[test]
 fn runs_cover_all_rows() {
@@ -29,13 +29,15 @@ fn extend_add_places_every_entry() {
     ] {
         for relative in lists {
             for isa in Isa::available() {
-                check(relative, (npiv, nupd, block), isa);
+                check(relative, (npiv, nupd, block), Some(isa));
             }
+            check(relative, (npiv, nupd, block), None);
         }
     }
 }
 
-fn check(relative: &[u32], (npiv, nupd, block): (usize, usize, usize), isa: Isa) {
+/// By runs with an instruction set, or entry by entry.
+fn check(relative: &[u32], (npiv, nupd, block): (usize, usize, usize), isa: Option<Isa>) {
     let layout = BlockColumns::update(relative.len(), block);
     let child: Vec<f64> = (0..layout.len()).map(|k| 1.0 + k as f64).collect();
     let mut runs = Vec::new();
@@ -49,8 +51,14 @@ fn check(relative: &[u32], (npiv, nupd, block): (usize, usize, usize), isa: Isa)
         let front = FrontMut::new(panel.as_mut_ptr(), update.as_mut_ptr(), npiv, nupd, block);
         for columns in [0..cut, cut..relative.len()] {
             find_runs(relative, columns.start, &mut runs);
+            let child = child.as_ptr();
             // SAFETY: the matrices are ours alone.
-            unsafe { extend_add(child.as_ptr(), layout, &runs, columns, &front, isa) };
+            unsafe {
+                match isa {
+                    Some(isa) => extend_add(child, layout, &runs, columns, &front, isa),
+                    None => extend_add_each(child, layout, relative, columns, &front),
+                }
+            }
         }
         for j in 0..npiv + nupd {
             for i in j..npiv + nupd {
