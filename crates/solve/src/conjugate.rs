@@ -15,6 +15,7 @@ use crate::inverse::Inverse;
 use crate::refine::{Measured, RefineOptions};
 use crate::report::ColumnReport;
 use crate::residual::{Residual, norm};
+use crate::tiles::Tiles;
 
 /// Steps of conjugate gradients for one column, at most.
 const MAX_STEPS: usize = 300;
@@ -222,11 +223,15 @@ impl<I: Inverse + ?Sized> Vectors for Here<'_, I> {
             return Ok(());
         }
         // r − r′ = −α A p
-        let beta = -self.alpha * dot(&self.z, &self.ap) / self.rz;
-        self.rz = dot(&self.r, &self.z);
-        for (p, z) in self.p.iter_mut().zip(&self.z) {
-            *p = z + beta * *p;
-        }
+        let tiles = &self.matrix.tiles;
+        let beta = -self.alpha * dot(tiles, &self.z, &self.ap) / self.rz;
+        self.rz = dot(tiles, &self.r, &self.z);
+        let z = &self.z;
+        tiles.split([&mut self.p], |rows, [p]| {
+            for (p, z) in p.iter_mut().zip(&z[rows]) {
+                *p = z + beta * *p;
+            }
+        });
         let far = norm(&self.r) > self.target && self.rz > 0.0;
         self.progress.going = far && self.progress.taken < self.most;
         Ok(())
@@ -237,20 +242,26 @@ impl<I: Inverse + ?Sized> Vectors for Here<'_, I> {
             return Ok(());
         }
         self.progress.taken += 1;
-        self.matrix.tiles.a.matvec(&self.p, &mut self.ap);
-        let curvature = dot(&self.p, &self.ap);
+        let tiles = &self.matrix.tiles;
+        self.residual.product(tiles, &self.p, &mut self.ap);
+        let curvature = dot(tiles, &self.p, &self.ap);
         if !(curvature > 0.0) {
             self.progress.going = false;
             return Ok(());
         }
         self.alpha = self.rz / curvature;
-        let (r, alpha) = (&mut self.r, self.alpha);
-        let along = |to: &mut [f64], alpha: f64, v: &[f64]| {
-            to.iter_mut().zip(v).for_each(|(to, v)| *to += alpha * v);
-        };
-        along(&mut self.d, alpha, &self.p);
-        along(r, -alpha, &self.ap);
-        self.z.copy_from_slice(r);
+        let (p, ap, alpha) = (&self.p, &self.ap, self.alpha);
+        tiles.split(
+            [&mut self.d, &mut self.r, &mut self.z],
+            |rows, [d, r, z]| {
+                let along = |to: &mut [f64], alpha: f64, v: &[f64]| {
+                    to.iter_mut().zip(v).for_each(|(to, v)| *to += alpha * v);
+                };
+                along(d, alpha, &p[rows.clone()]);
+                along(r, -alpha, &ap[rows]);
+                z.copy_from_slice(r);
+            },
+        );
         Ok(())
     }
 
@@ -259,6 +270,10 @@ impl<I: Inverse + ?Sized> Vectors for Here<'_, I> {
     }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+/// `aᵀb`, by blocks of rows, so that its bits do not depend on the number of threads.
+fn dot(tiles: &Tiles<'_>, a: &[f64], b: &[f64]) -> f64 {
+    tiles.total(|rows| {
+        let pairs = a[rows.clone()].iter().zip(&b[rows]);
+        pairs.map(|(a, b)| a * b).sum()
+    })
 }

@@ -65,7 +65,7 @@ impl Host {
             FactorPlan::new(self.plan.symbolic().clone(), &machine, &options)?.into()
         };
         let mut matrix = Rounding::<T>::new(form);
-        let rounded = matrix.round(a);
+        let rounded = matrix.round(a, &self.team);
         let factor = NumericFactor::factorize(plan, self.team.clone(), rounded, options, control)
             .map_err(|error| matrix.explain(a, error))?;
         let mut solver = HostSolver::new(factor, self.substitution.clone());
@@ -207,7 +207,10 @@ impl<T: Rounded> Solver for HostSolver<T> {
     ) -> Result<(), FactorError> {
         let pattern = a.pattern();
         self.factor.check_pattern(pattern)?;
-        let done = self.factor.refactorize(self.matrix.round(a), control);
+        let team = self.factor.team().clone();
+        let done = self
+            .factor
+            .refactorize(self.matrix.round(a, &team), control);
         done.map_err(|error| self.matrix.explain(a, error))
     }
 

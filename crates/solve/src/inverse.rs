@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tamarack_numeric::Team;
 
 use crate::error::SolveError;
-use crate::residual::norm;
+use crate::parts::{multiply, multiply_each, norm_of};
 
 /// An approximate inverse of a symmetric matrix of order n, in user order.
 pub trait Inverse {
@@ -52,9 +52,10 @@ pub struct Scaled<'a, I: ?Sized> {
 
 impl<I: Inverse + ?Sized> Inverse for Scaled<'_, I> {
     fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
+        let team = self.inverse.team();
         let scale = |x: &mut [f64]| {
             for column in x.chunks_mut(self.scale.len().max(1)) {
-                column.iter_mut().zip(self.scale).for_each(|(x, d)| *x *= d);
+                multiply_each(team.as_deref(), column, self.scale);
             }
         };
         scale(x);
@@ -80,19 +81,21 @@ impl<I: Inverse + ?Sized> Inverse for Ranged<'_, I> {
     fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
         let n = (x.len() / nrhs.max(1)).max(1);
         let mut units = [1.0; 64];
+        let team = self.inverse.team();
+        let team = team.as_deref();
         for columns in x.chunks_mut(n * units.len()) {
             let count = columns.len() / n;
             for (column, unit) in columns.chunks_mut(n).zip(&mut units) {
-                let norm = norm(column);
+                let norm = norm_of(team, column);
                 *unit = match IN_RANGE.contains(&norm) {
                     true => 1.0,
                     false => power_of_two_near(norm),
                 };
-                multiply(column, unit.recip());
+                multiply(team, column, unit.recip());
             }
             self.inverse.apply(columns, count)?;
             for (column, unit) in columns.chunks_mut(n).zip(&units) {
-                multiply(column, *unit);
+                multiply(team, column, *unit);
             }
         }
         Ok(())
@@ -103,18 +106,41 @@ impl<I: Inverse + ?Sized> Inverse for Ranged<'_, I> {
     }
 }
 
-fn multiply(x: &mut [f64], factor: f64) {
-    if factor != 1.0 {
-        x.iter_mut().for_each(|x| *x *= factor);
+/// The power of two next to a positive number, by their quotient, and from 2⁻¹⁰⁰⁰ to 2¹⁰⁰⁰; 1 for zero, infinity and NaN.
+pub(crate) fn power_of_two_near(value: f64) -> f64 {
+    const LEAST: f64 = f64::from_bits((1023 - 1000) << 52);
+    const MOST: f64 = f64::from_bits((1023 + 1000) << 52);
+    if !(value > 0.0 && value.is_finite()) {
+        return 1.0;
     }
+    let below = f64::from_bits(value.to_bits() & (0x7FF << 52)); // 0 of a subnormal number
+    let near = if value < below * std::f64::consts::SQRT_2 {
+        below
+    } else {
+        2.0 * below
+    };
+    near.clamp(LEAST, MOST)
 }
 
-/// The power of two next to a positive number; 1 for zero, infinity and NaN.
-pub(crate) fn power_of_two_near(value: f64) -> f64 {
-    let power = value.log2().round();
-    if power.is_finite() {
-        power.clamp(-1000.0, 1000.0).exp2()
-    } else {
-        1.0
+#[cfg(test)]
+mod tests {
+    use super::power_of_two_near;
+
+    #[test]
+    fn the_next_power_is_found() {
+        let by_logarithm = |x: f64| x.log2().round().clamp(-1000.0, 1000.0).exp2();
+        let mut x = f64::MIN_POSITIVE / 64.0;
+        while x.is_finite() {
+            assert_eq!(power_of_two_near(x), by_logarithm(x), "{x:e}");
+            x *= 1.37;
+        }
+        assert_eq!(
+            [1.0, 1.41, 1.42, 3.0].map(power_of_two_near),
+            [1.0, 1.0, 2.0, 4.0]
+        );
+        let none = [0.0, -0.0, -3.0, f64::INFINITY, f64::NAN];
+        assert_eq!(none.map(power_of_two_near), [1.0; 5]);
+        assert_eq!(power_of_two_near(f64::MAX), 1000f64.exp2());
+        assert_eq!(power_of_two_near(5e-324), (-1000f64).exp2());
     }
 }

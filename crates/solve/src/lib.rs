@@ -19,6 +19,7 @@ mod inverse;
 mod mixed;
 mod order;
 mod owners;
+mod parts;
 mod plan;
 mod refine;
 mod report;

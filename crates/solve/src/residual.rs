@@ -129,6 +129,12 @@ impl Residual {
         copy_lane(&self.together, lane, tiles, to);
     }
 
+    /// `y ← A x` for the matrix that was measured last.
+    pub fn product(&mut self, tiles: &Tiles<'_>, x: &[f64], y: &mut Vec<f64>) {
+        let add = |sum: &mut f64, v: f64, j: usize| *sum += v * x[j];
+        tiles.sum(&mut self.walk, y, x, |_| 0.0, add);
+    }
+
     /// Norm and row counts of a matrix, and what residuals of it need; overwrites the rows.
     pub fn measure(&mut self, tiles: &Tiles<'_>) -> Norms {
         tiles.prepare(&mut self.walk);

@@ -14,7 +14,7 @@
 //! threads.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tamarack_dense::prefetch;
 use tamarack_numeric::{Activity, Span, Team};
@@ -143,6 +143,14 @@ impl<'a> Tiles<'a> {
     /// Calls `body(block, its rows)` for all blocks, side by side.
     pub fn for_rows(&self, body: impl Fn(usize, Range<usize>) + Sync) {
         self.each(self.count, |c| body(c, self.cuts[c]..self.cuts[c + 1]));
+    }
+
+    /// The sum of what `of` gives for all blocks of rows, in their order.
+    pub fn total(&self, of: impl Fn(Range<usize>) -> f64 + Sync) -> f64 {
+        let sums = [const { AtomicU64::new(0) }; BLOCKS];
+        self.for_rows(|c, rows| sums[c].store(of(rows).to_bits(), Ordering::Relaxed));
+        let sums = sums.into_iter().take(self.count);
+        sums.map(|sum| f64::from_bits(sum.into_inner())).sum()
     }
 
     /// Calls `body(rows, their numbers in each vector)` for all blocks, side by side; vectors are of length n.

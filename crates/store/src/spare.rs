@@ -15,6 +15,10 @@ use crate::pages::{self, Fresh, HUGE_PAGE_BYTES};
 /// than a page of the operating system.
 const HEAP_WORDS: usize = 1 << 17;
 
+/// Words from which on a block is kept: 32 KiB. Smaller ones the allocator has at hand as well, and thousands of them, of as many small factors,
+/// would all be looked through.
+const LEAST_KEPT_WORDS: usize = 1 << 12;
+
 /// Words up to which a block is kept: 32 MiB, as glibc's allocator does of its own accord. Larger ones are used for long enough to be
 /// worth their pages.
 const KEPT_WORDS: usize = 1 << 22;
@@ -113,11 +117,8 @@ pub(crate) struct Block {
 impl Block {
     /// A block, spare or new.
     pub fn new(words: usize) -> io::Result<Self> {
-        let kept = if words > KEPT_WORDS {
-            None
-        } else {
-            spare().take(words)
-        };
+        let is_kept = (LEAST_KEPT_WORDS..=KEPT_WORDS).contains(&words);
+        let kept = is_kept.then(|| spare().take(words)).flatten();
         let is_new = kept.is_none();
         let words = kept.map_or_else(|| Words::zeros(words), Ok)?;
         Ok(Self { words, is_new })
@@ -147,7 +148,7 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         let words = std::mem::replace(&mut self.words, Words::Heap(Vec::new()));
-        if (1..=KEPT_WORDS).contains(&words.len()) {
+        if (LEAST_KEPT_WORDS..=KEPT_WORDS).contains(&words.len()) {
             let old = spare().keep(words);
             drop(old); // not under the lock
         }
@@ -175,6 +176,15 @@ mod tests {
         }
         assert!(kept > 0);
         assert!(Block::new(0).unwrap().as_ptr().is_aligned());
+    }
+
+    /// Of many small factors, made and dropped.
+    #[test]
+    fn little_is_left_to_the_allocator() {
+        let blocks: Vec<Block> = (0..100).map(|_| Block::new(465).unwrap()).collect();
+        drop(blocks);
+        let least = spare().0.iter().map(Words::len).min();
+        assert!(least.is_none_or(|least| least >= LEAST_KEPT_WORDS));
     }
 
     #[test]
