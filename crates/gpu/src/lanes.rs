@@ -146,8 +146,17 @@ impl Gpu {
         to: impl Into<DeviceViewMut<'a, T>>,
         fill: impl Fn(usize, &mut [T]) + Sync,
     ) -> Result<(), GpuError> {
+        self.upload_with_by(MOST, to.into(), fill)
+    }
+
+    /// The same by `threads` threads at most.
+    fn upload_with_by<T: Element>(
+        &self,
+        threads: usize,
+        to: DeviceViewMut<'_, T>,
+        fill: impl Fn(usize, &mut [T]) + Sync,
+    ) -> Result<(), GpuError> {
         const { assert!(size_of::<T>() <= HALF_BYTES, "one fits into half a lane") };
-        let to = to.into();
         if to.is_empty() || size_of::<T>() == 0 {
             return Ok(());
         }
@@ -157,24 +166,25 @@ impl Gpu {
             piece: HALF_BYTES / size_of::<T>(),
         };
         let next = AtomicUsize::new(0);
-        self.by_lanes(to.len.div_ceil(to.piece), |lane| {
+        self.by_lanes(to.len.div_ceil(to.piece), threads, |lane| {
             lane.carry(&to, &next, &fill)
         })
     }
 
-    /// Does `work` with as many lanes as so many copies are worth, each by a thread of its own.
+    /// Does `work` with as many lanes as so many copies are worth, each by a thread of its own, `threads` at most.
     fn by_lanes(
         &self,
         copies: usize,
+        threads: usize,
         work: impl Fn(&mut Lane) -> Result<(), GpuError> + Sync,
     ) -> Result<(), GpuError> {
         let work = || self.with_lane(&work);
-        let worth = copies.div_ceil(LEAST_COPIES);
-        if worth <= 1 {
+        let wanted = copies.div_ceil(LEAST_COPIES).min(threads);
+        if wanted <= 1 {
             return work(); // the system is not asked
         }
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let threads = worth.min(cores).min(MOST);
+        let threads = wanted.min(cores);
         thread::scope(|scope| {
             // Where the system refuses a thread the others do what there is.
             let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
@@ -199,9 +209,22 @@ impl Gpu {
         from: &[T],
         to: impl Into<DeviceViewMut<'a, T>>,
     ) -> Result<(), GpuError> {
+        self.upload_by(MOST, from, to)
+    }
+
+    /// The same by `threads` threads at most: others that call the driver meanwhile wait for them.
+    ///
+    /// # Errors
+    /// As [`upload_all`](Self::upload_all).
+    pub fn upload_by<'a, T: Element>(
+        &self,
+        threads: usize,
+        from: &[T],
+        to: impl Into<DeviceViewMut<'a, T>>,
+    ) -> Result<(), GpuError> {
         let to = to.into();
         crate::copy::same_length("upload", from.len(), to.len())?;
-        self.upload_with(to, |start, part| {
+        self.upload_with_by(threads, to, |start, part| {
             part.copy_from_slice(&from[start..start + part.len()]);
         })
     }
@@ -214,6 +237,19 @@ impl Gpu {
     /// [`GpuError::Shape`] for different lengths, a failing driver call; `to` then holds anything.
     pub fn download_all<'a, T: Element>(
         &self,
+        from: impl Into<DeviceView<'a, T>>,
+        to: &mut [T],
+    ) -> Result<(), GpuError> {
+        self.download_by(MOST, from, to)
+    }
+
+    /// The same by `threads` threads at most, as [`upload_by`](Self::upload_by).
+    ///
+    /// # Errors
+    /// As [`download_all`](Self::download_all).
+    pub fn download_by<'a, T: Element>(
+        &self,
+        threads: usize,
         from: impl Into<DeviceView<'a, T>>,
         to: &mut [T],
     ) -> Result<(), GpuError> {
@@ -230,7 +266,7 @@ impl Gpu {
             let mut pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
             pieces.next()
         };
-        self.by_lanes(copies, |lane| lane.bring(ptr, &next))
+        self.by_lanes(copies, threads, |lane| lane.bring(ptr, &next))
     }
 
     /// Opens as many lanes as may be used at a time, so that no upload waits for their memory to be pinned.

@@ -35,7 +35,7 @@ mod walk;
 mod workspace;
 
 pub use condition::{InverseOf, condition_estimate, forward_error_bound, log_determinant};
-pub use copy::copy_by;
+pub use copy::{copy_by, copy_new_by};
 pub use device::{Device, DeviceSolver};
 pub use error::SolveError;
 pub use host::{Host, HostSolver};

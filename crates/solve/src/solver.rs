@@ -59,6 +59,21 @@ pub trait Solver: Inverse + Debug + Send + Sync {
         solve_refined_here(self, a, b, x, nrhs, options, workspace)
     }
 
+    /// The same where `x` holds the right-hand sides and then the answers, for a factor that needs no copy of them; `None`, and nothing
+    /// was done, for others. A device that fails may leave some answers.
+    ///
+    /// # Errors
+    /// As [`solve_refined`](Self::solve_refined).
+    fn solve_refined_in_place(
+        &mut self,
+        _a: &SymmetricCsc<f64>,
+        _x: &mut [f64],
+        _nrhs: usize,
+        _options: &RefineOptions,
+    ) -> Result<Option<RefineReport>, SolveError> {
+        Ok(None)
+    }
+
     /// Improves the answer to one right-hand side, user order, by conjugate gradients with the factor as preconditioner, where
     /// refinement does not suffice; the accuracy, and the steps it took.
     ///

@@ -7,7 +7,8 @@ use tamarack_numeric::{Call, Control, FactorOptions, Team};
 use tamarack_plan::{FactorPlan, Precision as PlanPrecision};
 use tamarack_solve::{
     Form, Inverse, InverseOf, MixedFactor, MixedReport, Outcome, RefineOptions, RefineReport,
-    RefineWorkspace, SolveError, Solver, condition_estimate, copy_by, forward_error_bound,
+    RefineWorkspace, SolveError, Solver, condition_estimate, copy_by, copy_new_by,
+    forward_error_bound,
 };
 use tamarack_sparse::SymmetricCsc;
 use tamarack_sparse::memory::in_large_pages;
@@ -192,7 +193,8 @@ impl Factor {
     ///
     /// # Errors
     /// As [`solve`](Self::solve); in mixed precision also those of a factorization. Of kind [`Resources`](crate::ErrorKind::Resources)
-    /// where there is no memory for a copy of `x`, which the solve takes beside 16 columns or so. Then `x` is as it was.
+    /// where there is no memory for a copy of `x`, which the solve takes beside 16 columns or so. Then `x` is as it was. A GPU that fails may
+    /// leave some answers.
     pub fn solve_refined(
         &mut self,
         a: &SymmetricCsc<f64>,
@@ -224,6 +226,14 @@ impl Factor {
     ) -> Result<SolveReport, Error> {
         let nrhs = right_hand_sides(self.n(), x.len())?;
         check_order(self.n(), a)?;
+        if let Kind::Plain(factor) = &mut self.kind
+            && let Some(refine) = factor.solve_refined_in_place(a, x, nrhs, &self.refine)?
+        {
+            return Ok(SolveReport {
+                refine,
+                outcome: Outcome::Refined,
+            });
+        }
         keep(&mut self.right, x, &self.team)?;
         let (right, options) = (&self.right, &self.refine);
         let report = match &mut self.kind {
@@ -338,7 +348,7 @@ pub(crate) fn keep(to: &mut Vec<f64>, x: &[f64], team: &Team) -> Result<(), Solv
         return Err(SolveError::Memory { bytes });
     }
     in_large_pages(to);
-    to.extend_from_slice(x);
+    copy_new_by(Some(team), x, to);
     Ok(())
 }
 

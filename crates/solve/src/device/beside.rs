@@ -43,6 +43,9 @@ impl Batch for (&[f64], &mut [f64]) {
 
 /// Who solves for a batch on the device.
 pub(super) trait Solve {
+    /// Threads that may carry vectors each way meanwhile: whoever calls the driver waits for others who do.
+    const CARRIERS: usize;
+
     fn stream(&self) -> &Stream;
 
     /// Enqueues a copy of right-hand sides to where they are solved for.
@@ -73,9 +76,9 @@ impl Beside {
     }
 
     /// Has `solver` solve for all batches.
-    pub fn solve<B: Batch>(
+    pub fn solve<B: Batch, S: Solve>(
         mut self,
-        solver: &mut impl Solve,
+        solver: &mut S,
         batches: impl Iterator<Item = B>,
     ) -> Result<(), SolveError> {
         let done = self.one_by_one(solver, batches);
@@ -83,15 +86,16 @@ impl Beside {
         done.and(solver.stream().synchronize().map_err(SolveError::from))
     }
 
-    fn one_by_one<B: Batch>(
+    fn one_by_one<B: Batch, S: Solve>(
         &mut self,
-        solver: &mut impl Solve,
+        solver: &mut S,
         batches: impl Iterator<Item = B>,
     ) -> Result<(), SolveError> {
         let mut batches = batches.peekable();
         let mut before: Option<B> = None;
         if let Some(first) = batches.peek() {
-            bring(&self.gpu, first.given(), &mut self.coming)?;
+            self.gpu
+                .upload_all(first.given(), part(&mut self.coming, first.given().len())?)?;
         }
         while let Some(batch) = batches.next() {
             let len = batch.given().len();
@@ -99,14 +103,16 @@ impl Beside {
             // Then what came has been taken, and what was solved before is ready to go.
             solver.stream().synchronize()?;
             let next = batches.peek().map(B::given);
-            self.carry_beside(before.as_mut().map(B::answers), next, || solver.solve(len))?;
-            let (going, _) = self.going.view_mut().split_at(len)?;
-            solver.give(going)?;
+            let answers = before.as_mut().map(B::answers);
+            self.carry_beside(S::CARRIERS, answers, next, || solver.solve(len))?;
+            solver.give(part(&mut self.going, len)?)?;
             before = Some(batch);
         }
         solver.stream().synchronize()?;
         if let Some(last) = &mut before {
-            fetch(&self.gpu, &self.going, last.answers())?;
+            let answers = last.answers();
+            self.gpu
+                .download_all(self.going.view().slice(..answers.len())?, answers)?;
         }
         Ok(())
     }
@@ -115,16 +121,20 @@ impl Beside {
     /// where the system has none to give.
     fn carry_beside(
         &mut self,
+        threads: usize,
         mut answers: Option<&mut [f64]>,
         given: Option<&[f64]>,
         work: impl FnOnce() -> Result<(), SolveError>,
     ) -> Result<(), SolveError> {
         let (gpu, going, coming) = (&self.gpu, &self.going, &mut self.coming);
         let mut fetch = || match answers.as_deref_mut() {
-            Some(answers) => fetch(gpu, going, answers),
+            Some(to) => gpu.download_by(threads, going.view().slice(..to.len())?, to),
             None => Ok(()),
         };
-        let mut bring = || given.map_or(Ok(()), |given| bring(gpu, given, coming));
+        let mut bring = || match given {
+            Some(from) => gpu.upload_by(threads, from, part(coming, from.len())?),
+            None => Ok(()),
+        };
         let (worked, fetched, brought) = thread::scope(|scope| {
             let (fetching, bringing) = (start(scope, &mut fetch), start(scope, &mut bring));
             (work(), fetching.map(wait), bringing.map(wait))
@@ -137,14 +147,9 @@ impl Beside {
 
 type Carried = Result<(), GpuError>;
 
-/// Downloads answers and waits for them.
-fn fetch(gpu: &Gpu, from: &DeviceBuffer<f64>, to: &mut [f64]) -> Carried {
-    gpu.download_all(from.view().slice(..to.len())?, to)
-}
-
-/// Uploads right-hand sides and waits for them.
-fn bring(gpu: &Gpu, from: &[f64], to: &mut DeviceBuffer<f64>) -> Carried {
-    gpu.upload_all(from, to.view_mut().split_at(from.len())?.0)
+/// The first numbers, to be written.
+fn part(of: &mut DeviceBuffer<f64>, len: usize) -> Result<DeviceViewMut<'_, f64>, GpuError> {
+    Ok(of.view_mut().split_at(len)?.0)
 }
 
 /// `work` on a thread of its own, if there is one.
@@ -160,12 +165,15 @@ fn wait(thread: ScopedJoinHandle<'_, Carried>) -> Carried {
 }
 
 impl<T: DeviceValue> Solve for DeviceSolver<T> {
+    /// All there are: one recorded graph is enqueued meanwhile.
+    const CARRIERS: usize = usize::MAX;
+
     fn stream(&self) -> &Stream {
         self.factor.stream()
     }
 
     fn take(&mut self, given: DeviceView<'_, f64>) -> Result<(), SolveError> {
-        let (to, _) = self.vectors.x.view_mut().split_at(given.len())?;
+        let to = part(&mut self.vectors.x, given.len())?;
         Ok(self.factor.stream().copy(given, to)?)
     }
 
@@ -204,12 +212,14 @@ impl<'a, T> Refining<'a, T> {
 }
 
 impl<T: Wide> Solve for Refining<'_, T> {
+    const CARRIERS: usize = 4;
+
     fn stream(&self) -> &Stream {
         self.solver.factor.stream()
     }
 
     fn take(&mut self, given: DeviceView<'_, f64>) -> Result<(), SolveError> {
-        let (to, _) = self.refiner.b.view_mut().split_at(given.len())?;
+        let to = part(&mut self.refiner.b, given.len())?;
         Ok(self.solver.factor.stream().copy(given, to)?)
     }
 

@@ -128,6 +128,16 @@ impl Solver for DeviceSolver<f64> {
         refined(self, a, b, x, nrhs, options, workspace)
     }
 
+    fn solve_refined_in_place(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        x: &mut [f64],
+        nrhs: usize,
+        options: &RefineOptions,
+    ) -> Result<Option<RefineReport>, SolveError> {
+        refined_in_place(self, a, x, nrhs, options)
+    }
+
     fn conjugate_gradients(
         &mut self,
         a: &SymmetricCsc<f64>,
@@ -180,6 +190,16 @@ impl Solver for DeviceSolver<f32> {
         workspace: &mut RefineWorkspace,
     ) -> Result<RefineReport, SolveError> {
         refined(self, a, b, x, nrhs, options, workspace)
+    }
+
+    fn solve_refined_in_place(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        x: &mut [f64],
+        nrhs: usize,
+        options: &RefineOptions,
+    ) -> Result<Option<RefineReport>, SolveError> {
+        refined_in_place(self, a, x, nrhs, options)
     }
 
     fn conjugate_gradients(
@@ -241,12 +261,34 @@ fn refined<T: Wide>(
 ) -> Result<RefineReport, SolveError> {
     check_len("b", b.len(), a.n(), nrhs)?;
     check_len("x", x.len(), a.n(), nrhs)?;
-    if options.residual == ResidualPrecision::Double
-        && let Some(columns) = solver.refine_here(b, x, options)?
-    {
-        return Ok(report(columns, options));
+    if options.residual == ResidualPrecision::Double {
+        let x = &mut *x;
+        let columns = solver.refine_here(
+            nrhs,
+            move |size| b.chunks(size).zip(x.chunks_mut(size)),
+            options,
+        )?;
+        if let Some(columns) = columns {
+            return Ok(report(columns, options));
+        }
     }
     solve_refined_here(solver, a, b, x, nrhs, options, workspace)
+}
+
+/// The same without a copy of the right-hand sides; `None` where residuals are not on the device.
+fn refined_in_place<T: Wide>(
+    solver: &mut DeviceSolver<T>,
+    a: &SymmetricCsc<f64>,
+    x: &mut [f64],
+    nrhs: usize,
+    options: &RefineOptions,
+) -> Result<Option<RefineReport>, SolveError> {
+    check_len("x", x.len(), a.n(), nrhs)?;
+    if options.residual != ResidualPrecision::Double {
+        return Ok(None);
+    }
+    let columns = solver.refine_here(nrhs, |size| x.chunks_mut(size), options)?;
+    Ok(columns.map(|columns| report(columns, options)))
 }
 
 /// Likewise, by conjugate gradients.

@@ -10,9 +10,10 @@ use tamarack_gpu::spmv::{BackwardError, Residuals, Steps};
 use tamarack_gpu::{DeviceBuffer, DeviceView, GpuError};
 use tamarack_numeric::{DeviceFactor, DeviceValue, Room};
 
+use super::beside::Batch;
 use super::here::Wide;
 use super::solver::DeviceSolver;
-use super::vectors::{column, column_mut, matrix, matrix_mut, pull, push};
+use super::vectors::{column, column_mut, columns, columns_mut, matrix, matrix_mut, pull, push};
 use crate::backward::Errors;
 use crate::error::SolveError;
 use crate::refine::RefineOptions;
@@ -58,19 +59,20 @@ impl Refiner {
         })
     }
 
-    /// Solves for the right-hand sides in `b` and refines; there are at most [`most`](Self::most).
+    /// Solves for right-hand sides and refines; there are at most [`most`](Self::most).
     pub fn run<T: Wide>(
         &mut self,
         solver: &mut DeviceSolver<T>,
-        b: &[f64],
-        x: &mut [f64],
+        mut batch: impl Batch,
         options: &RefineOptions,
     ) -> Result<Vec<ColumnReport>, SolveError> {
         let (stream, way) = (solver.factor.stream(), &mut solver.way);
+        let b = batch.given();
         let (to, _) = self.b.view_mut().split_at(b.len())?;
         way.up(stream, b, to)?;
         let columns = self.refine(solver, b.len() / self.n, options)?;
         let (stream, way) = (solver.factor.stream(), &mut solver.way);
+        let x = batch.answers();
         way.down(stream, self.x.view().slice(..x.len())?, x)?;
         Ok(columns)
     }
@@ -156,20 +158,34 @@ impl Refiner {
         active: &[usize],
     ) -> Result<(), SolveError> {
         let n = self.n;
-        for (place, &c) in active.iter().enumerate() {
-            let to = column_mut(&mut solver.vectors.x, n, place)?;
-            solver.factor.stream().copy(column(&self.r, n, c)?, to)?;
+        // A kernel numbers below 2^32.
+        let most = (u32::MAX as usize / n).max(1);
+        for (place, c) in runs(active, most) {
+            let to = columns_mut(&mut solver.vectors.x, n, place..place + c.len())?;
+            solver.factor.stream().copy(columns(&self.r, n, c)?, to)?;
         }
         solver.enqueue(active.len())?;
         let stream = solver.factor.stream();
-        for (place, &c) in active.iter().enumerate() {
-            let before = column_mut(&mut self.before, n, c)?;
-            let correction = column(&solver.vectors.x, n, place)?;
-            let x = column_mut(&mut self.x, n, c)?;
+        for (place, c) in runs(active, most) {
+            let correction = columns(&solver.vectors.x, n, place..place + c.len())?;
+            let before = columns_mut(&mut self.before, n, c.clone())?;
+            let x = columns_mut(&mut self.x, n, c)?;
             self.steps.step(stream, x, before, correction)?;
         }
         Ok(())
     }
+}
+
+/// Runs of columns that stand one behind the other, `most` at most, each with its place among all.
+fn runs(columns: &[usize], most: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
+    let mut place = 0;
+    let runs = columns.chunk_by(|a, b| a + 1 == *b);
+    let runs = runs.flat_map(move |run| run.chunks(most));
+    runs.map(move |run| {
+        let at = place;
+        place += run.len();
+        (at, run[0]..run[0] + run.len())
+    })
 }
 
 /// What of a measurement decides.

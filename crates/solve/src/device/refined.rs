@@ -5,7 +5,7 @@ use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
 use tamarack_gpu::spmv::HalfPattern;
 use tamarack_numeric::DeviceValue;
 
-use super::beside::Refining;
+use super::beside::{Batch, Refining};
 use super::here::Wide;
 use super::refine::Refiner;
 use super::solver::{DeviceSolver, batches};
@@ -14,28 +14,28 @@ use crate::refine::RefineOptions;
 use crate::report::ColumnReport;
 
 impl<T: DeviceValue> DeviceSolver<T> {
-    /// Solves and refines, all on the device; `None` where the matrix in double precision is not there.
-    pub(super) fn refine_here(
+    /// Solves and refines, all on the device, for `nrhs` right-hand sides that `batches` gives, so many numbers at a time; `None` where
+    /// the matrix in double precision is not there.
+    pub(super) fn refine_here<B: Batch, I: Iterator<Item = B>>(
         &mut self,
-        b: &[f64],
-        x: &mut [f64],
+        nrhs: usize,
+        batches: impl FnOnce(usize) -> I,
         options: &RefineOptions,
     ) -> Result<Option<Vec<ColumnReport>>, SolveError>
     where
         T: Wide,
     {
-        let (n, nrhs) = (self.n(), b.len() / self.n().max(1));
+        let n = self.n();
         self.with_refiner(nrhs, |refiner, solver| {
-            let chunk = n * refiner.most;
-            let batches = b.chunks(chunk).zip(x.chunks_mut(chunk));
+            let batches = batches(n * refiner.most);
             if let Some(beside) = solver.beside(nrhs, refiner.most)? {
                 let mut refining = Refining::new(refiner, solver, options);
                 beside.solve(&mut refining, batches)?;
                 return Ok(refining.columns);
             }
             let mut columns = Vec::with_capacity(nrhs);
-            for (b, x) in batches {
-                columns.extend(refiner.run(solver, b, x, options)?);
+            for batch in batches {
+                columns.extend(refiner.run(solver, batch, options)?);
             }
             Ok(columns)
         })

@@ -110,13 +110,32 @@ pub(super) fn matrix_mut(
     MatrixViewMut::new(part, n as u32, columns as u32, n)
 }
 
+/// Some columns of `n` numbers.
+pub(super) fn columns(
+    of: &DeviceBuffer<f64>,
+    n: usize,
+    range: Range<usize>,
+) -> Result<DeviceView<'_, f64>, GpuError> {
+    of.view().slice(range.start * n..range.end * n)
+}
+
+/// The same, to be written.
+pub(super) fn columns_mut(
+    of: &mut DeviceBuffer<f64>,
+    n: usize,
+    range: Range<usize>,
+) -> Result<DeviceViewMut<'_, f64>, GpuError> {
+    let (_, from) = of.view_mut().split_at(range.start * n)?;
+    Ok(from.split_at(range.len() * n)?.0)
+}
+
 /// Column `c` of `n` numbers.
 pub(super) fn column(
     of: &DeviceBuffer<f64>,
     n: usize,
     c: usize,
 ) -> Result<DeviceView<'_, f64>, GpuError> {
-    of.view().slice(c * n..(c + 1) * n)
+    columns(of, n, c..c + 1)
 }
 
 /// The same, to be written.
@@ -125,7 +144,7 @@ pub(super) fn column_mut(
     n: usize,
     c: usize,
 ) -> Result<DeviceViewMut<'_, f64>, GpuError> {
-    Ok(of.view_mut().split_at(c * n)?.1.split_at(n)?.0)
+    columns_mut(of, n, c..c + 1)
 }
 
 /// Enqueues a copy of some columns of a matrix, one behind the other.
