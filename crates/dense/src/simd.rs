@@ -105,8 +105,12 @@ pub trait Simd: Copy + 'static {
     /// [`sum`](Self::sum) of each vector, to the bit.
     #[inline(always)]
     unsafe fn sums<const N: usize>(a: &[Self::V; N]) -> [Self::T; N] {
-        // SAFETY: as of all functions.
-        std::array::from_fn(|k| unsafe { Self::sum(a[k]) })
+        let mut sums = [Self::T::ZERO; N];
+        for (sum, a) in sums.iter_mut().zip(a) {
+            // SAFETY: as of all functions. In no closure, which would not be compiled for the instruction set.
+            *sum = unsafe { Self::sum(*a) };
+        }
+        sums
     }
     /// Asks for a line to come into the first cache; never faults.
     unsafe fn prefetch(p: *const Self::T);

@@ -15,30 +15,40 @@ pub struct Avx512<T>(PhantomData<T>);
 /// # Safety
 /// As [`Simd`]'s functions.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // indices over register arrays, unrolled
 unsafe fn sums_64<const N: usize>(a: &[__m512d; N]) -> [f64; N] {
+    // As everywhere in no closures, which would not be compiled for the instruction set.
     // SAFETY: the caller's promise.
     unsafe {
-        let of = |k: usize| if k < N { a[k] } else { _mm512_setzero_pd() };
-        let halves = |k: usize| {
-            let low = _mm512_shuffle_f64x2::<0x44>(of(k), of(k + 1));
-            _mm512_add_pd(low, _mm512_shuffle_f64x2::<0xEE>(of(k), of(k + 1)))
-        };
-        let quarters = |k: usize| {
-            let (a, b) = (halves(k), halves(k + 2));
-            let even = _mm512_shuffle_f64x2::<0x88>(a, b);
-            _mm512_add_pd(even, _mm512_shuffle_f64x2::<0xDD>(a, b))
-        };
-        let all = |from: usize| {
-            let (a, b) = (quarters(from), quarters(from + 4));
-            _mm512_add_pd(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b))
-        };
         let mut sums = [0.0; N];
-        for from in (0..N).step_by(8) {
+        for first in (0..N).step_by(8) {
+            let mut v = [_mm512_setzero_pd(); 8];
+            for k in 0..8 {
+                if first + k < N {
+                    v[k] = a[first + k];
+                }
+            }
+            let mut halves = [_mm512_setzero_pd(); 4];
+            for k in 0..4 {
+                let low = _mm512_shuffle_f64x2::<0x44>(v[2 * k], v[2 * k + 1]);
+                let high = _mm512_shuffle_f64x2::<0xEE>(v[2 * k], v[2 * k + 1]);
+                halves[k] = _mm512_add_pd(low, high);
+            }
+            let mut quarters = [_mm512_setzero_pd(); 2];
+            for k in 0..2 {
+                let even = _mm512_shuffle_f64x2::<0x88>(halves[2 * k], halves[2 * k + 1]);
+                let odd = _mm512_shuffle_f64x2::<0xDD>(halves[2 * k], halves[2 * k + 1]);
+                quarters[k] = _mm512_add_pd(even, odd);
+            }
+            let low = _mm512_unpacklo_pd(quarters[0], quarters[1]);
+            let high = _mm512_unpackhi_pd(quarters[0], quarters[1]);
             let mut x = [0.0; 8];
-            _mm512_storeu_pd(x.as_mut_ptr(), all(from));
+            _mm512_storeu_pd(x.as_mut_ptr(), _mm512_add_pd(low, high));
             // Lane 2k is of the k-th of them, the lane behind it of the fourth after that.
-            for (k, sum) in sums[from..].iter_mut().take(8).enumerate() {
-                *sum = x[2 * (k % 4) + k / 4];
+            for k in 0..8 {
+                if first + k < N {
+                    sums[first + k] = x[2 * (k % 4) + k / 4];
+                }
             }
         }
         sums
