@@ -16,7 +16,7 @@ use crate::value::Value;
 const FEW_ROWS: usize = 8;
 
 /// Rows of a run in the mean from which on rows are added by runs.
-const LONG_RUN: usize = 6;
+const LONG_RUN: usize = 8;
 
 /// Fronts of at least this order are assembled by all members.
 const SHARED_ASSEMBLY: usize = 256;
