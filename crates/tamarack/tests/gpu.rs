@@ -110,6 +110,25 @@ fn batches_are_answered_in_their_order() {
     }
 }
 
+/// Threads that make lists end with that: rayon's pool of the process, which stays, is not asked for.
+#[test]
+fn no_pool_of_the_process_is_left() {
+    const ALONE: &str = "TAMARACK_TEST_ALONE";
+    let Some(options) = options() else { return };
+    if std::env::var_os(ALONE).is_none() {
+        // In a process of its own: other tests may ask for that pool.
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "no_pool_of_the_process_is_left"]);
+        assert!(child.env(ALONE, "1").status().unwrap().success());
+        return;
+    }
+    let a = model("p3d7_17");
+    let analysis = Analysis::new(a.pattern(), &options).unwrap();
+    analysis.factorize(&a).unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
+    assert!(pool.build_global().is_ok(), "it is there");
+}
+
 #[test]
 fn answers_are_as_accurate_as_on_the_host() {
     let Some(mut options) = options() else { return };
