@@ -31,15 +31,18 @@ impl Fringe {
     /// Eliminates trees and chains of `graph`, if they are a large part of it and not nearly all.
     pub(crate) fn of(graph: &Weighted) -> Option<Self> {
         let n = graph.n();
-        let few = (0..n as u32).filter(|&v| graph.neighbors(v).len() <= 2);
-        if few.count() <= n / LEAST_SHARE {
+        let degrees = || (0..n as u32).map(|v| graph.neighbors(v).len());
+        // Unknowns without neighbors say nothing of the others.
+        let joined = degrees().filter(|&degree| degree > 0).count();
+        let few = degrees().filter(|degree| (1..=2).contains(degree));
+        if few.count() <= joined / LEAST_SHARE {
             return None;
         }
         let mut going = Going::new(graph);
         going.eliminate_trees();
         going.eliminate_chains();
         let left = n - going.eliminated.len();
-        (left > n / LEAST_LEFT).then(|| going.finish())
+        (left > joined / LEAST_LEFT).then(|| going.finish())
     }
 
     /// The order of all vertices, given that of what is left.

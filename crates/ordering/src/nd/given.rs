@@ -71,7 +71,12 @@ impl Dissection<'_> {
     ) -> Result<(), OrderingError> {
         let mut graph = Weighted::default();
         self.graph.extract(&mut graph, list, inside);
-        self.dissect_half(graph, None, list, seed)
+        match self.components(&graph) {
+            None => self.dissect_half(graph, None, list, seed),
+            Some(components) => self.run_apart(&graph, components, list, |graph, list| {
+                self.dissect_half(graph, None, list, seed)
+            }),
+        }
     }
 
     /// Whether no edge joins two nodes of which neither is above the other.

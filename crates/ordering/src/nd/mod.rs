@@ -1,7 +1,8 @@
 //! Multilevel nested dissection.
 //!
 //! George 1973; multilevel as Hendrickson and Rothberg 1998 and Karypis and Kumar 1998. Twins are
-//! merged (`compress`), vertices with very many neighbors set aside, trees and chains eliminated (`fringe`). A large graph is coarsened
+//! merged (`compress`), vertices with very many neighbors set aside, trees and chains eliminated (`fringe`), and what is not connected taken
+//! component by component (`components`). A large graph is coarsened
 //! once for many separators (`tree`), grids and planes being cut by finished ones first (`large`, `restrict`); its pieces, in
 //! cache, are bisected one by one (`bisect`). Both halves are ordered before their separator; pieces of at most
 //! [`NdOptions::leaf`] vertices go to constrained AMD (`leaf`). Time `O(nnz(A))` for the upper levels together and for each of the lower ones.
@@ -14,6 +15,7 @@ mod bisect;
 mod board;
 mod buckets;
 mod coarsen;
+mod components;
 mod compress;
 mod divide;
 mod fringe;
@@ -38,8 +40,8 @@ mod split;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod whole;
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -154,6 +156,8 @@ fn check_order(graph: &Weighted) -> Result<(), OrderingError> {
 
 struct Dissection<'a> {
     graph: &'a Weighted,
+    /// Vertices of the component that is dissected: of the graph, where that is connected.
+    n: usize,
     options: &'a NdOptions,
     /// As the options say, or smaller where the graph is: one by one, a small graph's few pieces are what many threads wait for.
     piece: usize,
@@ -174,6 +178,7 @@ impl<'a> Dissection<'a> {
         check_order(graph)?;
         let dissection = Self {
             graph,
+            n: graph.n(),
             options,
             piece: piece(graph.n(), options),
             stop,
@@ -181,29 +186,6 @@ impl<'a> Dissection<'a> {
         };
         dissection.go_on()?;
         Ok(dissection)
-    }
-
-    /// Orders `list`, which holds all vertices of the graph.
-    fn run(&self, list: &mut [u32]) -> Result<(), OrderingError> {
-        let seed = mix(self.options.seed);
-        let n = self.graph.n();
-        if n <= self.options.leaf {
-            let mut space = self.take_space();
-            return space.leaf.order(self.graph, list, self.stop);
-        }
-        if n < 2 * self.piece {
-            let mut space = self.take_space();
-            let mut graph = space.graphs.pop().unwrap_or_default();
-            self.graph.extract(&mut graph, list, |u| u);
-            return self.dissect(graph, list, seed, &mut space);
-        }
-        self.dissect_large(
-            Cow::Borrowed(self.graph),
-            None,
-            list,
-            self.options.tries,
-            seed,
-        )
     }
 
     /// Orders the piece `list` whose graph is `graph`: vertex `v` there is `list[v]` here.

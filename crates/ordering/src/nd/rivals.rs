@@ -19,7 +19,7 @@ use crate::nd::tree::{Root, Start, at_level};
 /// Rivals of a separator. Three instead of two take some percent more time, for no fewer operations.
 const RIVALS: u64 = 2;
 
-/// Parts of at least one in so many vertices of the whole graph have rivals: each halving of a plane leaves less to gain, and costs as much.
+/// Parts of at least one in so many vertices of the whole component have rivals: each halving of a plane leaves less to gain, and costs as much.
 /// With 32 there are half a percent fewer operations, for five percent of the time.
 const PARTS: usize = 16;
 
@@ -39,7 +39,7 @@ impl Dissection<'_> {
         seed: u64,
     ) -> Root {
         let small = at_level(graph, levels, root.at);
-        let is_large = graph.n() >= LEAST.max(self.graph.n() / PARTS);
+        let is_large = graph.n() >= LEAST.max(self.n / PARTS);
         if !is_large || !is_like_a_plane(root.small, small) {
             return root;
         }

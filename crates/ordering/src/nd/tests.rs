@@ -1,5 +1,6 @@
 //! The parts of nested dissection against what they promise.
 
+mod apart;
 mod networks;
 mod shapes;
 
