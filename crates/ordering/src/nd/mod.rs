@@ -52,6 +52,7 @@ use crate::graph::Graph;
 use crate::guide::{Coordinates, PartitionTree};
 use bisect::{Bisector, Separation};
 pub(crate) use buckets::atomics;
+pub(crate) use components::Components;
 pub(crate) use graph::Weighted;
 use leaf::LeafSpace;
 pub(crate) use levels::{level_behind, reach_neighbors};

@@ -3,10 +3,11 @@
 //! Of a grid of squares minimum fill makes what a dissection does if it begins at corners, and much more where there are none, as on a disc or
 //! a torus: of equal variables the first is eliminated, and nothing tells them apart. Graphs of few neighbors have thin levels in a
 //! breadth-first search (George and Liu 1978), and parts between these have corners: they are cut into about [`PARTS`]. Others are cut in two
-//! along a line of their numbers ([`line`]), where it is narrow. Neither depends on the number of threads. Each part is ordered with the separators
+//! along a line of their numbers ([`line`]), where it is narrow. What is not connected is cut component by component ([`apart`]). Neither depends on the number of threads. Each part is ordered with the separators
 //! around it as its halo (Pellegrini, Roman, Amestoy 2000), and separators come last. Linear in the edges but for minimum fill itself;
 //! `docs/decisions/0018-fill-in-parts.md` has what it gains.
 
+mod apart;
 mod level;
 mod line;
 mod pattern;
@@ -18,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::OrderingError;
 use crate::mindeg::{Amd, AmdOptions, DenseLimits, MAX_ORDER, Selection};
-use crate::nd::{NdOptions, Numbers, Weighted, atomics};
+use crate::nd::{Components, NdOptions, Numbers, Weighted, atomics};
 use crate::workspace::Workspace;
 use level::SEPARATOR;
 use line::{last_neighbor, narrow_line};
@@ -86,28 +87,29 @@ fn order_near(
     stop: &AtomicBool,
 ) -> Result<bool, OrderingError> {
     let n = graph.n();
-    let dissection = NdOptions::default();
     let mut marks = Vec::new();
     marks.resize_with(n, || AtomicU8::new(0));
-    let by_levels = has_thin_levels(n, graph.adjacency.len());
-    let sizes = match by_levels {
-        true => level::cut(graph, &marks, list, &dissection, 0),
-        false => line::cut(graph, &marks, list, &dissection),
-    };
-    let Some(sizes) = sizes else {
-        return Ok(false);
-    };
     let parts = Parts {
         graph,
         options,
-        dissection,
-        by_levels,
+        dissection: NdOptions::default(),
+        by_levels: has_thin_levels(n, graph.adjacency.len()),
         stop,
         marks,
         numbers: atomics(n),
         spaces: Mutex::default(),
     };
-    parts.order_pieces(list, sizes, 1)?;
+    let sizes = match parts.by_levels {
+        true => match Components::of(graph, 2 * LEAST - 1, n) {
+            Some(components) => return parts.order_apart(components, list),
+            None => level::cut(graph, &parts.marks, list, &parts.dissection, 0),
+        },
+        false => line::cut(graph, &parts.marks, list, &parts.dissection),
+    };
+    let Some(sizes) = sizes else {
+        return Ok(false);
+    };
+    parts.order_pieces(list, sizes, Cuts { n, count: 1 })?;
     Ok(true)
 }
 
@@ -128,13 +130,21 @@ struct Parts<'a> {
     spaces: Mutex<Vec<Space>>,
 }
 
+/// Cuts, one within the other.
+#[derive(Clone, Copy)]
+struct Cuts {
+    /// Vertices of the component that was cut first.
+    n: usize,
+    count: u8,
+}
+
 impl Parts<'_> {
     /// Orders the parts of these sizes that `list` begins with, which so many cuts have made.
     fn order_pieces(
         &self,
         list: &mut [u32],
         [left, middle, right]: [usize; 3],
-        cuts: u8,
+        cuts: Cuts,
     ) -> Result<(), OrderingError> {
         let (left, rest) = list.split_at_mut(left);
         let (middle, rest) = rest.split_at_mut(middle);
@@ -152,20 +162,27 @@ impl Parts<'_> {
     }
 
     /// Orders a part, which is cut if it is still large.
-    fn order_part(&self, list: &mut [u32], cuts: u8) -> Result<(), OrderingError> {
+    fn order_part(&self, list: &mut [u32], cuts: Cuts) -> Result<(), OrderingError> {
+        let Cuts { n, count } = cuts;
+        // Half as large again as the parts that are wanted.
+        if self.by_levels
+            && list.len() >= (n / PARTS * 3 / 2).max(2 * LEAST)
+            && !self.stop.load(Relaxed)
+            && let Some(sizes) = level::cut(self.graph, &self.marks, list, &self.dissection, count)
+        {
+            let count = count + 1;
+            return self.order_pieces(list, sizes, Cuts { n, count });
+        }
+        self.eliminate(list)
+    }
+
+    /// Orders a part by minimum fill.
+    fn eliminate(&self, list: &mut [u32]) -> Result<(), OrderingError> {
         if list.is_empty() {
             return Ok(());
         }
         if self.stop.load(Relaxed) {
             return Err(OrderingError::Stopped);
-        }
-        let n = self.graph.n();
-        // Half as large again as the parts that are wanted.
-        if self.by_levels
-            && list.len() >= (n / PARTS * 3 / 2).max(2 * LEAST)
-            && let Some(sizes) = level::cut(self.graph, &self.marks, list, &self.dissection, cuts)
-        {
-            return self.order_pieces(list, sizes, cuts + 1);
         }
         let lock = || self.spaces.lock().unwrap_or_else(PoisonError::into_inner);
         let space = lock().pop();

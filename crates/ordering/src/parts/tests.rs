@@ -262,3 +262,66 @@ fn a_torus_with_hubs_is_cut_without_them() {
         assert!(draft.flops() < 31_000_000, "{}", draft.flops());
     }
 }
+
+/// These patterns, with an unknown before each whose neighbors are none.
+fn behind_lone_ones(patterns: &[&Pattern]) -> Pattern {
+    let (mut edges, mut n) = (Vec::new(), 0);
+    for pattern in patterns {
+        n += 1;
+        for j in 0..pattern.n() {
+            let below = &pattern.rows(j)[1..];
+            edges.extend(below.iter().map(|&i| (n + j as u32, n + i)));
+        }
+        n += pattern.n() as u32;
+    }
+    pattern_of_edges(n as usize, &edges)
+}
+
+#[test]
+fn components_are_cut_one_by_one() {
+    let options = AmdOptions::from(Selection::MeanFill);
+    let ordered = |pattern: &Pattern, threads| {
+        let graph = Weighted::new(Graph::from_pattern(pattern).unwrap(), vec![1; pattern.n()]);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let mut list: Vec<u32> = (0..graph.n() as u32).collect();
+        let ordered = || order(&graph, &mut list, &options, &AtomicBool::new(false));
+        assert_eq!(pool.build().unwrap().install(ordered), Ok(true));
+        list
+    };
+    let torus = |side| grid(side, true, |_, _| true);
+    // The last is too small to be cut, the one before has thick levels.
+    let solid = tamarack_testkit::model("p3d7_12");
+    let patterns = [&torus(50), &torus(35), solid.pattern().as_ref(), &torus(20)];
+    let all = behind_lone_ones(&patterns);
+    let found = ordered(&all, 1);
+    assert_eq!(found, ordered(&all, 4));
+    let mut first = 1;
+    for (k, pattern) in patterns.into_iter().enumerate() {
+        let numbers = first..first + pattern.n() as u32;
+        first = numbers.end + 1;
+        let own: Vec<u32> = (found.iter().filter(|v| numbers.contains(v)))
+            .map(|v| v - numbers.start)
+            .collect();
+        assert_eq!(own.len(), pattern.n());
+        if k < 2 {
+            assert_eq!(own, ordered(pattern, 2));
+        }
+    }
+}
+
+#[test]
+fn lone_unknowns_and_second_bodies_change_no_operations() {
+    let torus = grid(100, true, |_, _| true);
+    let method = Method::Amd(Selection::MeanFill.into());
+    let flops = |pattern: &Pattern| {
+        let pattern = pattern.clone().shared();
+        let found = order_by(&pattern, &method, &mut Workspace::new()).unwrap();
+        let draft = SymbolicDraft::new(&pattern, &found, &SymbolicOptions::default()).unwrap();
+        draft.flops()
+    };
+    let alone = flops(&torus);
+    for bodies in [vec![&torus], vec![&torus; 2]] {
+        let count = bodies.len() as u128;
+        assert_eq!(flops(&behind_lone_ones(&bodies)), count * (alone + 1));
+    }
+}
