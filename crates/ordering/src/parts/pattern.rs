@@ -32,13 +32,17 @@ pub(crate) fn order_pattern(
     if !has_dense && !may_be() {
         return Ok(false);
     }
+    // Asked before the graph is built, which is in vain for what has a fringe.
+    let left = match has_dense {
+        true => degrees_without(pattern, &degrees, limit),
+        false => degrees,
+    };
+    if has_fringe(&left) || left.iter().any(|&degree| limits.may_exceed(degree.into())) {
+        return Ok(false);
+    }
     let (graph, dense) = Graph::from_pattern(pattern)?.without_dense(limit);
     let n = graph.n();
     let neighbors = |v: u32| graph.neighbors(v);
-    let degrees = || (0..n as u32).map(|v| neighbors(v).len());
-    if is_fringed(n, degrees()) || degrees().any(|degree| limits.may_exceed(degree as u64)) {
-        return Ok(false);
-    }
     if near::is_scattered(n, neighbors) {
         near::reversed_search(n, neighbors, u64::MAX, order, |_, _, _| ())?;
     } else {
@@ -58,7 +62,7 @@ pub(crate) fn order_pattern(
 }
 
 /// The number of neighbors of each unknown.
-fn degrees(pattern: &Pattern) -> Result<Vec<u32>, OrderingError> {
+pub(super) fn degrees(pattern: &Pattern) -> Result<Vec<u32>, OrderingError> {
     let mut degrees = Vec::new();
     refill(&mut degrees, pattern.n(), 0u32)?;
     for j in 0..pattern.n() {
@@ -67,4 +71,26 @@ fn degrees(pattern: &Pattern) -> Result<Vec<u32>, OrderingError> {
         below.iter().for_each(|&i| degrees[i as usize] += 1);
     }
     Ok(degrees)
+}
+
+/// The number of neighbors that are left of each unknown without those of more than `limit`, which are left out themselves.
+pub(super) fn degrees_without(pattern: &Pattern, degrees: &[u32], limit: u64) -> Vec<u32> {
+    let is_dense = |v: u32| u64::from(degrees[v as usize]) > limit;
+    let mut left = degrees.to_vec();
+    for j in 0..pattern.n() as u32 {
+        let of_dense = is_dense(j);
+        for &i in &pattern.rows(j as usize)[1..] {
+            left[i as usize] -= u32::from(of_dense);
+            left[j as usize] -= u32::from(is_dense(i));
+        }
+    }
+    let mut own = degrees.iter();
+    left.retain(|_| own.next().is_some_and(|&degree| u64::from(degree) <= limit));
+    left
+}
+
+/// Whether trees and chains are worth going first. Unknowns without neighbors say nothing of that.
+fn has_fringe(degrees: &[u32]) -> bool {
+    let joined = || degrees.iter().filter(|degree| **degree > 0);
+    is_fringed(joined().count(), joined().map(|&degree| degree as usize))
 }

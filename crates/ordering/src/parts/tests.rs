@@ -263,6 +263,28 @@ fn a_torus_with_hubs_is_cut_without_them() {
     }
 }
 
+#[test]
+fn degrees_without_hubs_are_those_of_the_graph_without_them() {
+    for seed in 0..40 {
+        let mut random = Rng::new(seed);
+        let mut end = || {
+            let most = 5 + random.below(40);
+            random.below(most) as u32
+        };
+        let edges: Vec<_> = (0..100).map(|_| (end(), end())).collect();
+        let edges: Vec<_> = edges.into_iter().filter(|(a, b)| a != b).collect();
+        let pattern = pattern_of_edges(45, &edges);
+        let degrees = pattern::degrees(&pattern).unwrap();
+        for limit in [0, 3, 6, 10, 45] {
+            let graph = Graph::from_pattern(&pattern).unwrap();
+            let (left, _) = graph.without_dense(limit);
+            let expected = (0..left.n() as u32).map(|v| left.degree(v) as u32);
+            let found = pattern::degrees_without(&pattern, &degrees, limit);
+            assert!(found.into_iter().eq(expected));
+        }
+    }
+}
+
 /// These patterns, with an unknown before each whose neighbors are none.
 fn behind_lone_ones(patterns: &[&Pattern]) -> Pattern {
     let (mut edges, mut n) = (Vec::new(), 0);
@@ -324,4 +346,9 @@ fn lone_unknowns_and_second_bodies_change_no_operations() {
         let count = bodies.len() as u128;
         assert_eq!(flops(&behind_lone_ones(&bodies)), count * (alone + 1));
     }
+    // More than would be a fringe.
+    let none = pattern_of_edges::<u32>(1, &[]);
+    let mut bodies = vec![&none; 1000];
+    bodies.push(&torus);
+    assert_eq!(flops(&behind_lone_ones(&bodies)), alone + 2001);
 }
