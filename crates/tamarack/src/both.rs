@@ -89,4 +89,13 @@ impl<'a> Both<'a> {
         let graph = self.merged()?;
         with_threads(1, || graph.dissect(&NdOptions::default(), stop))
     }
+
+    /// The same; none where nothing is worth cutting.
+    pub(crate) fn dissect_if_cut(
+        &self,
+        stop: &AtomicBool,
+    ) -> Result<Option<Permutation>, OrderingError> {
+        let graph = self.merged()?;
+        with_threads(1, || graph.dissect_if_cut(&NdOptions::default(), stop))
+    }
 }

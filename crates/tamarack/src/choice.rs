@@ -197,7 +197,7 @@ impl Search<'_> {
         let go_on = AtomicBool::new(false);
         let mut best = None;
         for selection in [Selection::Degree, Selection::MeanFill] {
-            match graph.minimum_degree(&within_reads(selection), &go_on) {
+            match graph.minimum_degree(&within_reads(selection, MOST_READS), &go_on) {
                 Err(OrderingError::Stopped) => (), // what takes so long is not tried to the end
                 found => self.keep_better(&mut best, found?, name_of(selection), &graph)?,
             }
@@ -248,10 +248,10 @@ struct Candidate {
     secs: f64,
 }
 
-/// Options of minimum degree or fill that give up what takes too long.
-fn within_reads(selection: Selection) -> AmdOptions {
+/// Options of minimum degree or fill that give up what takes too long, as [`MOST_READS`].
+fn within_reads(selection: Selection, most_reads: u32) -> AmdOptions {
     let mut options = AmdOptions::from(selection);
-    options.most_reads = Some(MOST_READS);
+    options.most_reads = Some(most_reads);
     options
 }
 

@@ -1,6 +1,6 @@
 //! The graph of a pattern without twins: what is dissected, and what tells beforehand how long that will take.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use tamarack_sparse::{Pattern, Permutation, Runs};
 
@@ -9,6 +9,7 @@ use crate::graph::{Graph, Lower};
 use crate::mindeg::AmdOptions;
 use crate::nd::compress::{Compressed, compress};
 use crate::nd::fringe::Fringe;
+use crate::nd::graph::Weighted;
 use crate::nd::leaf::LeafSpace;
 use crate::nd::planes::Points;
 use crate::nd::{By, Dissection, NdOptions, check_order};
@@ -96,6 +97,28 @@ impl MergedGraph {
         Permutation::from_elimination_order(&order).map_err(|_| OrderingError::Internal)
     }
 
+    /// The same where something is worth cutting; none where [`dissect`](Self::dissect) would leave it all to minimum degree, as in networks
+    /// without good separators: that of a graph, or of its only component of many vertices.
+    ///
+    /// # Errors
+    /// As [`dissect`](Self::dissect).
+    pub fn dissect_if_cut(
+        &self,
+        options: &NdOptions,
+        stop: &AtomicBool,
+    ) -> Result<Option<Permutation>, OrderingError> {
+        let uncut = AtomicBool::new(false);
+        match self.dissected(options, stop, Some(&uncut)) {
+            Err(OrderingError::Stopped) if uncut.load(Relaxed) => Ok(None),
+            list => {
+                let mut order = Vec::new();
+                self.expand(list?, &mut order);
+                let permutation = Permutation::from_elimination_order(&order);
+                permutation.map(Some).map_err(|_| OrderingError::Internal)
+            }
+        }
+    }
+
     /// The order by approximate minimum degree or fill, unless `stop` becomes true or lists are read more often than
     /// [`AmdOptions::most_reads`] says. [`AmdOptions::dense`] says nothing here: what has very many neighbors was left out before.
     ///
@@ -131,25 +154,43 @@ impl MergedGraph {
         stop: &AtomicBool,
         order: &mut Vec<u32>,
     ) -> Result<(), OrderingError> {
-        let graph = &self.compressed.graph;
-        let mut list: Vec<u32> = (0..self.n() as u32).collect();
-        match by {
-            By::Graph => match Fringe::of(graph) {
-                Some(fringe) => {
-                    let mut left: Vec<u32> = (0..fringe.left.len() as u32).collect();
-                    Dissection::new(&fringe.graph, options, stop)?.run(&mut left)?;
-                    list = fringe.order(&left);
-                }
-                None => Dissection::new(graph, options, stop)?.run(&mut list)?,
-            },
+        let list = match by {
+            By::Graph => self.dissected(options, stop, None)?,
             By::Coordinates(places) => {
-                let dissection = Dissection::new(graph, options, stop)?;
+                let mut list: Vec<u32> = (0..self.n() as u32).collect();
+                let dissection = Dissection::new(&self.compressed.graph, options, stop)?;
                 let unknowns: Vec<u32> = list.iter().map(|&c| self.first_unknown(c)).collect();
                 dissection.run_by_planes(&Points::new(places, &unknowns), &mut list)?;
+                list
             }
-        }
+        };
         self.expand(list, order);
         Ok(())
+    }
+
+    /// The vertices in the order of a dissection; where nothing is worth cutting that is given up if there is an `uncut` to be told.
+    fn dissected(
+        &self,
+        options: &NdOptions,
+        stop: &AtomicBool,
+        uncut: Option<&AtomicBool>,
+    ) -> Result<Vec<u32>, OrderingError> {
+        let dissected = |graph: &Weighted| {
+            let mut list: Vec<u32> = (0..graph.n() as u32).collect();
+            let dissection = Dissection {
+                uncut,
+                ..Dissection::new(graph, options, stop)?
+            };
+            dissection.run(&mut list)?;
+            Ok(list)
+        };
+        match Fringe::of(&self.compressed.graph) {
+            Some(fringe) => {
+                let left = dissected(&fringe.graph)?;
+                Ok(fringe.order(&left))
+            }
+            None => dissected(&self.compressed.graph),
+        }
     }
 
     /// The first of the unknowns that compressed vertex `c` stands for.

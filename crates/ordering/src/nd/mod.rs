@@ -164,6 +164,8 @@ struct Dissection<'a> {
     piece: usize,
     /// True where the order is wanted no more.
     stop: &'a AtomicBool,
+    /// Told if nothing is worth cutting, where all is given up then.
+    uncut: Option<&'a AtomicBool>,
     /// Spaces not in use.
     spaces: Mutex<Vec<Space>>,
 }
@@ -183,6 +185,7 @@ impl<'a> Dissection<'a> {
             options,
             piece: piece(graph.n(), options),
             stop,
+            uncut: None,
             spaces: Mutex::default(),
         };
         dissection.go_on()?;
@@ -203,6 +206,7 @@ impl<'a> Dissection<'a> {
             return space.leaf.order(self.graph, list, self.stop);
         }
         let Some(separation) = self.bisected(&graph, seed, &mut space.bisector) else {
+            self.give_up_uncut(graph.n())?;
             space.graphs.push(graph);
             return space.leaf.order(self.graph, list, self.stop);
         };
@@ -281,6 +285,17 @@ impl<'a> Dissection<'a> {
         match self.is_stopped() {
             true => Err(OrderingError::Stopped),
             false => Ok(()),
+        }
+    }
+
+    /// Gives up if the piece of so many vertices, which is not cut, is the whole, and whoever asks has no use for minimum degree.
+    fn give_up_uncut(&self, n: usize) -> Result<(), OrderingError> {
+        match self.uncut {
+            Some(uncut) if n == self.n => {
+                uncut.store(true, Relaxed);
+                Err(OrderingError::Stopped)
+            }
+            _ => Ok(()),
         }
     }
 

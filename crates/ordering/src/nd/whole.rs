@@ -33,14 +33,23 @@ impl Dissection<'_> {
     pub(super) fn run(&self, list: &mut [u32]) -> Result<(), OrderingError> {
         let n = self.graph.n();
         if n <= self.options.leaf {
+            self.give_up_uncut(n)?;
             let mut space = self.take_space();
             return space.leaf.order(self.graph, list, self.stop);
         }
         match self.components(self.graph) {
             None => self.run_connected(Cow::Borrowed(self.graph), list),
-            Some(components) => self.run_apart(self.graph, components, list, |graph, list| {
-                self.alone(graph.n()).run_connected(Cow::Owned(graph), list)
-            }),
+            Some(components) => {
+                let large = components.parts.iter().filter(|part| part.is_large);
+                let uncut = self.uncut.filter(|_| large.count() == 1);
+                self.run_apart(self.graph, components, list, |graph, list| {
+                    let alone = Dissection {
+                        uncut,
+                        ..self.alone(graph.n())
+                    };
+                    alone.run_connected(Cow::Owned(graph), list)
+                })
+            }
         }
     }
 

@@ -86,7 +86,7 @@ fn minimum_fill_steps_in_where_minimum_degree_is_unlucky() {
 }
 
 /// A network in which each joins two that came before, mostly of the first ones.
-fn skewed(n: u32) -> std::sync::Arc<Pattern> {
+pub(super) fn skewed(n: u32) -> std::sync::Arc<Pattern> {
     let mut random = tamarack_testkit::Rng::new(5);
     let mut entries = tamarack_sparse::Triplets::new(n as usize).unwrap();
     for i in 1..n {
@@ -114,6 +114,39 @@ fn minimum_degree_has_its_time_in_skewed_networks() {
         let chosen = Chosen::new(&a, &options).unwrap();
         assert_eq!(chosen.name, name, "{:?}", options.ordering);
     }
+}
+
+/// A network in which each joins four that came before, those of many neighbors sooner.
+fn attached(n: u32) -> std::sync::Arc<Pattern> {
+    let mut random = tamarack_testkit::Rng::new(3);
+    let (mut edges, mut ends) = (Vec::new(), vec![0, 1, 2, 3]);
+    for i in 4..n {
+        let others = [(); 4].map(|()| ends[random.below(ends.len())]);
+        for other in others {
+            edges.push((i, other));
+            ends.extend([i, other]);
+        }
+    }
+    tamarack_testkit::pattern_of_edges(n as usize, &edges).shared()
+}
+
+#[test]
+fn auto_keeps_minimum_degree_where_nothing_is_worth_cutting() {
+    let a = attached(4000);
+    let chosen = |ordering: Ordering, threads: usize| {
+        let options = Options {
+            threads: Some(threads),
+            ordering,
+            ..Options::default()
+        };
+        Chosen::new(&a, &options).unwrap()
+    };
+    let order = |chosen: &Chosen| chosen.symbolic.permutation().clone();
+    let kept = chosen(Ordering::Auto, 1);
+    assert_eq!(kept.name, "amd");
+    let amd = chosen(Method::Amd(AmdOptions::default()).into(), 1);
+    assert_eq!(order(&kept), order(&amd));
+    assert_eq!(order(&kept), order(&chosen(Ordering::Auto, 4)));
 }
 
 #[test]

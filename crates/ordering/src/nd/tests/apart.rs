@@ -1,8 +1,10 @@
 //! Graphs that are not connected: each component as if it were alone.
 
+use std::sync::atomic::AtomicBool;
+
 use super::networks::flops;
-use super::{grid, mix, pattern};
-use crate::nd::NdOptions;
+use super::{grid, mix, pattern, random};
+use crate::nd::{MergedGraph, NdOptions};
 use crate::{Method, Workspace, order};
 use tamarack_sparse::Pattern;
 
@@ -89,4 +91,27 @@ fn unknowns_without_neighbors_come_first() {
     let found = elimination_order(&all);
     assert!(found[..2000 - inner.n()].iter().copied().eq(512..2000));
     assert_alone(&found, &inner, &numbers);
+}
+
+#[test]
+fn what_is_not_cut_is_told_if_asked() {
+    let if_cut = |pattern: &Pattern| {
+        let graph = MergedGraph::new(pattern).unwrap();
+        let options = NdOptions::default();
+        let found = graph.dissect_if_cut(&options, &AtomicBool::new(false));
+        found.unwrap().map(|found| found.user_of_elim().to_vec())
+    };
+    // A network of two sizes, the larger one with others beside it, and what is a leaf at once.
+    let networks = [600, 3000].map(|n| random(n, 40_000 / u64::from(n), 1));
+    let numbers = |n: u32, first: u32| (first..first + n).collect::<Vec<u32>>();
+    let lone = beside(3100, &[&networks[1]], &[numbers(3000, 7)]);
+    for network in [&networks[0], &networks[1], &lone, &grid(5, 1)] {
+        assert_eq!(if_cut(network), None);
+    }
+    let body = grid(12, 1);
+    let numbers = [numbers(3000, 0), numbers(body.n() as u32, 3000)];
+    let both = beside(3000 + body.n(), &[&networks[1], &body], &numbers);
+    for cut in [&body, &grid(7, 3), &both] {
+        assert_eq!(if_cut(cut), Some(elimination_order(cut)));
+    }
 }
