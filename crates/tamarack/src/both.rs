@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use tamarack_ordering::{MergedGraph, NdOptions, OrderingError};
+use tamarack_ordering::{AmdOptions, MergedGraph, NdOptions, OrderingError, Selection};
 use tamarack_sparse::{Pattern, Permutation, Runs};
 
 use crate::shape::{Look, Seen, Shape};
@@ -85,17 +85,19 @@ impl<'a> Both<'a> {
         !self.is_worth_filling() && narrow.is_some_and(is_unlucky)
     }
 
-    pub(crate) fn dissect(&self, stop: &AtomicBool) -> Result<Permutation, OrderingError> {
-        let graph = self.merged()?;
-        with_threads(1, || graph.dissect(&NdOptions::default(), stop))
-    }
-
-    /// The same; none where nothing is worth cutting.
+    /// Nested dissection, unless `stop` becomes true; none where nothing is worth cutting.
     pub(crate) fn dissect_if_cut(
         &self,
         stop: &AtomicBool,
     ) -> Result<Option<Permutation>, OrderingError> {
         let graph = self.merged()?;
         with_threads(1, || graph.dissect_if_cut(&NdOptions::default(), stop))
+    }
+
+    /// Minimum degree, however long it takes.
+    pub(crate) fn minimum_degree(&self) -> Result<Permutation, OrderingError> {
+        let options = AmdOptions::from(Selection::Degree);
+        self.merged()?
+            .minimum_degree(&options, &AtomicBool::new(false))
     }
 }

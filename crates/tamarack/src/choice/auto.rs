@@ -148,25 +148,27 @@ impl Search<'_> {
     }
 
     /// The better of minimum fill or degree, if there is its order, and nested dissection, if it cuts anything: else it is minimum degree
-    /// once more, and only wanted where there is no other order.
+    /// once more. Where there is neither, minimum degree has all the time that it takes.
     fn better(
         &mut self,
         degree: Option<Candidate>,
         dissection: Option<Permutation>,
         both: Both<'_>,
     ) -> Result<Chosen, Error> {
-        let dissection = match (dissection, &degree) {
-            (None, None) => Some(both.dissect(&AtomicBool::new(false))?),
-            (found, _) => found,
+        let (degree, dissection) = match (degree, dissection) {
+            (Some(degree), Some(dissection)) => (degree, dissection),
+            (degree, dissection) => {
+                let (permutation, name) = match (degree, dissection) {
+                    (Some(degree), _) => (degree.permutation, degree.name),
+                    (None, Some(dissection)) => (dissection, ND),
+                    (None, None) => (both.minimum_degree()?, name_of(Selection::Degree)),
+                };
+                self.order_secs = self.start.elapsed().as_secs_f64();
+                return self.finish(&permutation, both.into_runs(), name);
+            }
         };
         self.order_secs = self.start.elapsed().as_secs_f64();
         let runs = both.into_runs();
-        let (degree, dissection) = match (degree, dissection) {
-            (Some(degree), Some(dissection)) => (degree, dissection),
-            (Some(degree), None) => return self.finish(&degree.permutation, runs, degree.name),
-            (None, Some(dissection)) => return self.finish(&dissection, runs, ND),
-            (None, None) => return Err(OrderingError::Internal.into()), // there is one, as above
-        };
         let draft = self.draft(&dissection, runs.as_ref())?;
         if self.predicted_secs(&draft) < degree.secs {
             drop(runs);
