@@ -22,27 +22,31 @@ pub(crate) struct Format {
 }
 
 impl Format {
-    /// Parses `(rIw)`, `(rEw.d)`, `(kP,rDw.dEe)` and the like; blanks and case do not
-    /// matter.
-    pub fn parse(text: &[u8]) -> Option<Self> {
+    /// Parses `(rIw)`, `(rEw.d)`, `(kP,rDw.dEe)`, `(SP,r(Ew.d))` and the like; blanks and case do not
+    /// matter. The error says what is not supported, where that is known, and is empty otherwise.
+    pub fn parse(text: &[u8]) -> Result<Self, &'static str> {
         let text: Vec<u8> = text
             .iter()
             .filter(|c| !c.is_ascii_whitespace())
             .map(u8::to_ascii_uppercase)
             .collect();
-        let mut s = text.strip_prefix(b"(")?.strip_suffix(b")")?;
-        let mut scaled = false;
-        if let Some(p) = s.iter().position(|&c| c == b'P') {
-            let scale = s[..p].strip_prefix(b"-").unwrap_or(&s[..p]);
-            let (factor, _) = parse_uint(scale, 0).filter(|&(_, end)| end == scale.len())?;
-            scaled = factor != 0;
-            s = &s[p + 1..];
-            s = s.strip_prefix(b",").unwrap_or(s);
+        if let Some(why) = unsupported(&text) {
+            return Err(why);
         }
-        let (per_line, p) = parse_uint(s, 0).unwrap_or((1, 0));
-        s = &s[p..];
-        if let Some(inner) = s.strip_prefix(b"(") {
-            s = inner.strip_suffix(b")")?; // r(Ew.d)
+        Self::of_list(&text).ok_or("")
+    }
+
+    /// Parses a format without blanks: controls, a repeat count, and a field or a group in parentheses that has the same.
+    fn of_list(text: &[u8]) -> Option<Self> {
+        let inner = text.strip_prefix(b"(")?.strip_suffix(b")")?;
+        let (mut scaled, s) = controls(inner)?;
+        let (mut per_line, mut s) = repeat(s);
+        if s.first() == Some(&b'(') {
+            let inner = s.strip_prefix(b"(")?.strip_suffix(b")")?;
+            let (scaled_again, rest) = controls(inner)?;
+            let (more, rest) = repeat(rest);
+            scaled = scaled_again.or(scaled);
+            (per_line, s) = (per_line.checked_mul(more)?, rest);
         }
         let integer = match s.first()? {
             b'I' => true,
@@ -64,7 +68,7 @@ impl Format {
             per_line: per_line as usize,
             width: width as usize,
             integer,
-            scaled,
+            scaled: scaled.unwrap_or(false),
         })
     }
 
@@ -117,6 +121,48 @@ impl Format {
     }
 }
 
+/// What is legal in a format and not supported here.
+fn unsupported(text: &[u8]) -> Option<&'static str> {
+    if text
+        .windows(2)
+        .any(|w| w[0] == b'X' && !w[1].is_ascii_digit())
+    {
+        return Some("columns that are skipped (`X`) are not supported");
+    }
+    let ends_lines = text.contains(&b'/');
+    ends_lines.then_some("ends of lines within a format (`/`) are not supported")
+}
+
+/// Takes scale factors (`kP`) and what decides of plus signs (`S`, `SP`, `SS`), which reading does not ask about, from the beginning of
+/// a list; says whether a scale factor other than 0 applies, if there is one at all.
+fn controls(mut s: &[u8]) -> Option<(Option<bool>, &[u8])> {
+    let mut scaled = None;
+    loop {
+        let sign = [&b"SP"[..], b"SS", b"S"]
+            .iter()
+            .find_map(|sign| s.strip_prefix(*sign));
+        let rest = match sign {
+            Some(rest) => rest,
+            None => {
+                let digits = s.strip_prefix(b"-").or(s.strip_prefix(b"+")).unwrap_or(s);
+                let scale = parse_uint(digits, 0);
+                let Some((factor, p)) = scale.filter(|&(_, p)| digits.get(p) == Some(&b'P')) else {
+                    return (digits.len() == s.len()).then_some((scaled, s));
+                };
+                scaled = Some(factor != 0);
+                &digits[p + 1..]
+            }
+        };
+        s = rest.strip_prefix(b",").unwrap_or(rest);
+    }
+}
+
+/// Takes a repeat count, which is 1 where there is none.
+fn repeat(s: &[u8]) -> (u64, &[u8]) {
+    let (count, p) = parse_uint(s, 0).unwrap_or((1, 0));
+    (count, &s[p..])
+}
+
 /// An unsigned integer that is a whole field.
 pub(crate) fn integer_field(field: &[u8]) -> Result<u64, String> {
     match parse_uint(field, 0) {
@@ -162,7 +208,7 @@ mod tests {
     #[test]
     fn formats() {
         let format = |per_line, width, integer| {
-            Some(Format {
+            Ok(Format {
                 per_line,
                 width,
                 integer,
@@ -185,14 +231,34 @@ mod tests {
             ("(3En8.1e2)", format(3, 8, false)),
             ("(10F8.1)", format(10, 8, false)),
             ("(I8)", format(1, 8, true)),
-            ("(0I8)", None),
-            ("(8I0)", None),
-            ("(8I99999999999)", None),
-            ("(8A10)", None),
-            ("(8I10", None),
-            ("(*)", None),
-            ("", None),
-            ("()", None),
+            ("(4(1PE20.12))", scaled(4, 20)),
+            ("(1P,(4E20.12))", scaled(4, 20)),
+            ("(1P,2(0P,2E20.12))", format(4, 20, false)),
+            ("(SP,4E20.12)", format(4, 20, false)),
+            ("(ss,1p,4(s,es20.12))", scaled(4, 20)),
+            ("(+1P4E20.12)", scaled(4, 20)),
+            ("(2(8I5))", format(16, 5, true)),
+            ("(0I8)", Err("")),
+            ("(8I0)", Err("")),
+            ("(8I99999999999)", Err("")),
+            ("(8A10)", Err("")),
+            ("(8I10", Err("")),
+            ("(*)", Err("")),
+            ("", Err("")),
+            ("()", Err("")),
+            ("(4(E20.12)", Err("")),
+            ("(4(2(E20.12)))", Err("")),
+            ("(-4E20.12)", Err("")),
+            ("(P4E20.12)", Err("")),
+            ("(99999999999(99999999999I5))", Err("")),
+            (
+                "(5(F9.4,1X))",
+                Err("columns that are skipped (`X`) are not supported"),
+            ),
+            (
+                "(16I5/)",
+                Err("ends of lines within a format (`/`) are not supported"),
+            ),
         ] {
             assert_eq!(Format::parse(text.as_bytes()), expected, "{text}");
         }

@@ -95,12 +95,15 @@ fn header(lines: &mut Lines) -> Result<Header, IoError> {
     let found = formats(&text);
     let [pointers, rows_format, values] = [0, 1, 2].map(|k| {
         let text = found.get(k).copied().unwrap_or_default();
-        Format::parse(text).ok_or(text)
+        Format::parse(text).map_err(|why| (text, why))
     });
-    let format = |what: &str, found: Result<Format, &[u8]>| {
-        found.map_err(|text| {
-            let message = format!("`{}` is not a format for {what}", shown(text));
-            lines.error_at(at, message)
+    let format = |what: &str, found: Result<Format, (&[u8], &str)>| {
+        found.map_err(|(text, why)| {
+            let text = shown(text);
+            match why {
+                "" => lines.error_at(at, format!("`{text}` is not a format for {what}")),
+                why => lines.unsupported_at(at, format!("`{text}` for {what}: {why}")),
+            }
         })
     };
     let header = Header {

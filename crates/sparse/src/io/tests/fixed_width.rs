@@ -175,3 +175,21 @@ fn wrong_files() {
         "line 6 of A.rb: the last column pointer is 6, for 90000000000000 entries"
     );
 }
+
+#[test]
+fn formats_are_read_or_refused_by_what_they_mean() {
+    let plain = read("A.rb", RB.as_bytes()).unwrap();
+    let with = |format: &str| RB.replace("(5E9.2E2)", format);
+    for format in ["(5(1PE9.2))", "(1P,(5E9.2))", "(SP,5E9.2)"] {
+        let found = read("A.rb", with(format).as_bytes()).unwrap();
+        assert_eq!(found, plain, "{format}");
+    }
+    assert_eq!(
+        refusal("A.rb", with("(5(F9.2,1X))").as_bytes()),
+        "line 4 of A.rb: `(5(F9.2,1X))` for values: columns that are skipped (`X`) are not supported"
+    );
+    assert_eq!(
+        refusal("A.rb", RB.replace("(4I2) ", "(4I2/)").as_bytes()),
+        "line 4 of A.rb: `(4I2/)` for column pointers: ends of lines within a format (`/`) are not supported"
+    );
+}
