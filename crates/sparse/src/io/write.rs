@@ -44,8 +44,8 @@ impl MatrixFormat {
 /// Writes a matrix to a file, in the format its name asks for, compressed if it ends in `.gz`.
 ///
 /// # Errors
-/// [`IoError`]: the name asks for no format that is known, or the file cannot be written; then
-/// what was there before still is.
+/// [`IoError`]: the name asks for no format that is known, a value is not finite and could not be read back, or the file cannot
+/// be written; then what was there before still is.
 pub fn write_matrix(path: impl AsRef<Path>, a: &SymmetricCsc<f64>) -> Result<(), IoError> {
     let path = path.as_ref();
     let Some(format) = MatrixFormat::of_name(path) else {
@@ -60,12 +60,17 @@ pub fn write_matrix(path: impl AsRef<Path>, a: &SymmetricCsc<f64>) -> Result<(),
 /// Writes a matrix as text.
 ///
 /// # Errors
-/// Those of `out`.
+/// Those of `out`; of kind `InvalidInput`, before anything is written, where a value is not finite and could not be read back.
 pub fn write_matrix_to(
     out: &mut dyn Write,
     a: &SymmetricCsc<f64>,
     format: MatrixFormat,
 ) -> io::Result<()> {
+    if let Some(k) = a.values().iter().position(|v| !v.is_finite()) {
+        let column = a.pattern().col_ptr().partition_point(|&p| p <= k as u64) - 1;
+        let (row, value) = (a.pattern().row_idx()[k], a.values()[k]);
+        return Err(not_finite(value, row as usize, column));
+    }
     match format {
         MatrixFormat::MatrixMarket => matrix_market(out, a),
         MatrixFormat::RutherfordBoeing => rutherford_boeing(out, a),
@@ -75,7 +80,8 @@ pub fn write_matrix_to(
 /// Writes vectors to a file, as a Matrix Market array, compressed if the name ends in `.gz`.
 ///
 /// # Errors
-/// [`IoError`]: the file cannot be written; then what was there before still is.
+/// [`IoError`]: there are not as many values as `x` should have, one is not finite and could not be read back, or the file cannot
+/// be written; then what was there before still is.
 pub fn write_vectors(path: impl AsRef<Path>, x: &DenseColumns) -> Result<(), IoError> {
     to_file(path.as_ref(), |out| write_vectors_to(out, x))
 }
@@ -83,8 +89,17 @@ pub fn write_vectors(path: impl AsRef<Path>, x: &DenseColumns) -> Result<(), IoE
 /// Writes vectors as a Matrix Market array.
 ///
 /// # Errors
-/// Those of `out`.
+/// Those of `out`; of kind `InvalidInput`, before anything is written, where there are not as many values as `x` should have, or
+/// one is not finite and could not be read back.
 pub fn write_vectors_to(out: &mut dyn Write, x: &DenseColumns) -> io::Result<()> {
+    if x.n.checked_mul(x.ncols) != Some(x.values.len()) {
+        let (n, ncols, found) = (x.n, x.ncols, x.values.len());
+        let message = format!("{ncols} vectors of length {n} do not have {found} values");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    if let Some(k) = x.values.iter().position(|v| !v.is_finite()) {
+        return Err(not_finite(x.values[k], k % x.n, k / x.n));
+    }
     writeln!(out, "%%MatrixMarket matrix array real general")?;
     writeln!(out, "{} {}", x.n, x.ncols)?;
     x.values
@@ -110,6 +125,13 @@ pub fn write_permutation_to(out: &mut dyn Write, order: &Permutation) -> io::Res
     writeln!(out, "{} 1", order.len())?;
     let mut indices = order.user_of_elim().iter();
     indices.try_for_each(|&i| writeln!(out, "{}", u64::from(i) + 1))
+}
+
+/// Why a value is not written: readers refuse it. Row and column count from 0.
+fn not_finite(value: f64, row: usize, column: usize) -> io::Error {
+    let (row, column) = (row + 1, column + 1);
+    let message = format!("the value of row {row}, column {column} is {value}, not finite");
+    io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
 /// Shortest decimal number that reads back, with an exponent where that is shorter.
@@ -209,7 +231,7 @@ fn fortran_real(v: f64) -> String {
             Some(digits) => format!("{mantissa}E-{digits:0>3}"),
             None => format!("{mantissa}E+{exponent:0>3}"),
         },
-        None => text, // NaN and infinity
+        None => text, // what is not finite, and was refused
     }
 }
 

@@ -133,3 +133,36 @@ fn progress_is_told() {
     assert_eq!(last.get(), text.len() as u64);
     assert!(calls.get() >= 3, "{}", calls.get());
 }
+
+#[test]
+fn what_could_not_be_read_back_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.mtx");
+    std::fs::write(&path, "old").unwrap();
+    let shown = path.display();
+    let vectors = |n, ncols, values: &[f64]| {
+        let values = values.to_vec();
+        let x = DenseColumns { n, ncols, values };
+        write_vectors(&path, &x).unwrap_err().to_string()
+    };
+    assert_eq!(
+        vectors(2, 2, &[1.0, 2.0, 3.0]),
+        format!("cannot write {shown}: 2 vectors of length 2 do not have 3 values")
+    );
+    assert_eq!(
+        vectors(2, 2, &[1.0, 2.0, 3.0, f64::NAN]),
+        format!("cannot write {shown}: the value of row 2, column 2 is NaN, not finite")
+    );
+    assert!(vectors(usize::MAX, 2, &[]).contains("do not have 0 values"));
+    let (col_ptr, row_idx) = ([0u64, 2, 3], [0u32, 1, 1]);
+    for value in [f64::NAN, f64::INFINITY] {
+        let a = SymmetricCsc::lower(2, &col_ptr, &row_idx, &[1.0, value, 1.0]).unwrap();
+        for name in ["a.mtx", "a.rb.gz"] {
+            let e = write_matrix(folder.path().join(name), &a).unwrap_err();
+            let message = format!("row 2, column 1 is {value}, not finite");
+            assert!(e.to_string().ends_with(&message), "{e}");
+        }
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), b"old");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
