@@ -3,6 +3,7 @@
 //! A file is written under a temporary name in its own folder, flushed to disk, and renamed. A
 //! program that is interrupted can remove what it has not finished: [`abandon`].
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::mem;
@@ -28,7 +29,8 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 /// symbolic link, the file it points to is replaced, or made.
 ///
 /// # Errors
-/// Those of `write` and of the operating system; then what was there before still is.
+/// Those of `write` and of the operating system; then what was there before still is. A file that may not be written to is
+/// not replaced.
 pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     if let Some(stream) = stream(path) {
         return write(&mut stream?);
@@ -45,8 +47,8 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> 
 /// written. Nothing stays of the attempt.
 ///
 /// # Errors
-/// Those of the operating system: there is no such folder, it cannot be written to, or `path` is
-/// itself a folder.
+/// Those of the operating system: there is no such folder, it cannot be written to, `path` is
+/// itself a folder or is named like one, or there is a file that may not be written to.
 pub fn check(path: &Path) -> io::Result<()> {
     if let Some(stream) = stream(path) {
         return stream.map(drop);
@@ -115,6 +117,26 @@ fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
 }
 
+/// Fails where no file can be renamed to `target`, or the one that is there should not be lost.
+fn check_target(target: &Path) -> io::Result<()> {
+    if target.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    }
+    // `a/` and `a/.` are folders, also where there is no `a` yet.
+    let bytes = target.as_os_str().as_encoded_bytes();
+    let names_file = |name: &OsStr| bytes.ends_with(name.as_encoded_bytes());
+    if !target.file_name().is_some_and(names_file) {
+        let message = "this is no name of a file";
+        return Err(io::Error::new(io::ErrorKind::InvalidFilename, message));
+    }
+    match fs::symlink_metadata(target) {
+        // A rename asks only for the folder's permission, not for the file's.
+        Ok(_) => fs::OpenOptions::new().write(true).open(target).map(drop),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// A file under a temporary name, removed unless it is finished.
 struct Unfinished {
     file: NamedTempFile,
@@ -125,9 +147,7 @@ struct Unfinished {
 impl Unfinished {
     fn beside(path: &Path) -> io::Result<Self> {
         let target = target(path)?;
-        if target.is_dir() {
-            return Err(io::Error::from(io::ErrorKind::IsADirectory));
-        }
+        check_target(&target)?;
         let folder = match target.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
@@ -211,6 +231,44 @@ mod tests {
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
         assert!(!missing.to_string().contains(".tmp"), "{missing}");
         assert!(unfinished().iter().all(|p| !p.starts_with(folder.path())));
+    }
+
+    #[test]
+    fn names_that_no_file_can_have_are_refused_beforehand() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("old"), "old").unwrap();
+        let long = "x".repeat(300);
+        for name in ["new/", "new/.", "old/", "new/..", "old/.", &long] {
+            assert!(check(&at(name)).is_err(), "{name}");
+            let written = replace(&at(name), |out| out.write_all(b"new"));
+            assert!(written.is_err(), "{name}");
+        }
+        assert!(check(Path::new("")).is_err());
+        let error = check(&at("new/")).unwrap_err().to_string();
+        assert_eq!(error, "this is no name of a file");
+        assert_eq!(names(folder.path()), ["old"]);
+        assert_eq!(fs::read(at("old")).unwrap(), b"old");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_may_not_be_written_to_is_not_replaced() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("old");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        if fs::OpenOptions::new().write(true).open(&path).is_ok() {
+            eprintln!("skipped: this user may write to any file");
+            return;
+        }
+        let refused = |outcome: io::Result<()>| outcome.unwrap_err().kind();
+        assert_eq!(refused(check(&path)), io::ErrorKind::PermissionDenied);
+        let replaced = replace(&path, |out| out.write_all(b"new"));
+        assert_eq!(refused(replaced), io::ErrorKind::PermissionDenied);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names(folder.path()), ["old"]);
     }
 
     #[cfg(unix)]
