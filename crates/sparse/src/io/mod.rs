@@ -5,7 +5,7 @@
 //! | Matrix Market, `.mtx` | coordinate; real, integer; symmetric, or general and symmetric | array, coordinate | array |
 //! | Rutherford-Boeing, Harwell-Boeing, `.rb` `.rsa` `.hb` | `rsa`, `isa` | | |
 //! | SciPy, `.npz` | csc, csr; one triangle or both | | |
-//! | NumPy, `.npy` | | one or two dimensions | |
+//! | NumPy, `.npy` | | one or two dimensions | integers, a list |
 //! | plain text | | one row per line | one index per line |
 //!
 //! What a file is shows in its first bytes; its name decides only where these do not. Text may be
@@ -165,7 +165,7 @@ pub fn read_vectors_from(reader: impl Read, name: &str) -> Result<DenseColumns, 
 /// # Errors
 /// [`IoError`], which names the file and the place in it.
 pub fn read_permutation(path: impl AsRef<Path>, n: usize) -> Result<Permutation, IoError> {
-    order::read(Source::open(path.as_ref(), None)?, n)
+    order_of(Source::open(path.as_ref(), None)?, n)
 }
 
 /// Reads a permutation of `n` unknowns from a stream of bytes; `name` stands for it in messages.
@@ -177,7 +177,7 @@ pub fn read_permutation_from(
     name: &str,
     n: usize,
 ) -> Result<Permutation, IoError> {
-    order::read(Source::new(reader, name)?, n)
+    order_of(Source::new(reader, name)?, n)
 }
 
 /// Looks at the first bytes, and puts them back.
@@ -284,5 +284,17 @@ fn vectors_of(source: Source) -> Result<DenseColumns, IoError> {
             Err(IoError::unsupported(&source.name, Spot::File, message))
         }
         Content::MatrixMarket | Content::Unknown => vectors::read(source),
+    }
+}
+
+fn order_of(source: Source, n: usize) -> Result<Permutation, IoError> {
+    let (source, head) = with_head(source)?;
+    match content(&head) {
+        Content::Npy => order::read_npy(source, n),
+        Content::Zip | Content::RutherfordBoeing => {
+            let message = "this holds a matrix, not a permutation";
+            Err(IoError::unsupported(&source.name, Spot::File, message))
+        }
+        Content::MatrixMarket | Content::Unknown => order::read(source, n),
     }
 }

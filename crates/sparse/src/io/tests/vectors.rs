@@ -16,6 +16,16 @@ fn columns(n: usize, ncols: usize, values: &[f64]) -> Result<DenseColumns, Strin
 const ARRAY: &str = "%%MatrixMarket matrix array real general\n";
 const COORDINATE: &str = "%%MatrixMarket matrix coordinate real general\n";
 
+/// A NumPy array of items in row-major order.
+fn npy<const N: usize>(dtype: &str, shape: &str, items: &[[u8; N]]) -> Vec<u8> {
+    let mut npy = b"\x93NUMPY\x01\x00".to_vec();
+    let head = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    npy.extend((head.len() as u16).to_le_bytes());
+    npy.extend(head.as_bytes());
+    npy.extend(items.as_flattened());
+    npy
+}
+
 #[test]
 fn all_forms() {
     let two = columns(3, 2, &[1.0, 2.0, 3.0, -4.0, 0.0, 0.5]);
@@ -30,13 +40,8 @@ fn all_forms() {
         two
     );
     assert_eq!(vectors("# a table\n1 -4\n2\t0\r\n 3 0.5"), two);
-    let mut npy = b"\x93NUMPY\x01\x00".to_vec();
-    let head = "{'descr': '>f8', 'fortran_order': False, 'shape': (3, 2), }\n";
-    npy.extend((head.len() as u16).to_le_bytes());
-    npy.extend(head.as_bytes());
-    for x in [1.0f64, -4.0, 2.0, 0.0, 3.0, 0.5] {
-        npy.extend(x.to_be_bytes());
-    }
+    let values = [1.0f64, -4.0, 2.0, 0.0, 3.0, 0.5];
+    let npy = npy(">f8", "(3, 2)", &values.map(f64::to_be_bytes));
     assert_eq!(
         read_vectors_from(&npy[..], "b.npy").map_err(|e| e.to_string()),
         two
@@ -220,4 +225,47 @@ fn permutations() {
     }
     let p = read_permutation_from(&b"2 3 1"[..], "p", 3).unwrap();
     assert_eq!(p.user(ElimIdx(0)).0, 1);
+}
+
+#[test]
+fn permutations_in_numpy_files() {
+    let order = |bytes: &[u8]| {
+        let p = read_permutation_from(bytes, "p.npy", 3);
+        p.map(|p| p.user_of_elim().to_vec())
+            .map_err(|e| e.to_string())
+    };
+    let right = Ok(vec![2, 0, 1]);
+    let long = [2i64, 0, 1].map(i64::to_le_bytes);
+    assert_eq!(order(&npy("<i8", "(3,)", &long)), right);
+    assert_eq!(order(&npy("<i8", "(3, 1)", &long)), right);
+    let from_one = [3i32, 1, 2].map(i32::to_be_bytes);
+    assert_eq!(order(&npy(">i4", "(3,)", &from_one)), right);
+    let unsigned = [3u32, 1, 2].map(u32::to_le_bytes);
+    assert_eq!(order(&npy("<u4", "(1, 3)", &unsigned)), right);
+    let real = |items: [f64; 3]| npy("<f8", "(3,)", &items.map(f64::to_le_bytes));
+    assert_eq!(order(&real([2.0, 0.0, 1.0])), right);
+    for (bytes, message) in [
+        (
+            real([2.5, 0.0, 1.0]),
+            "p.npy: index 2.5 is neither in 0..3 nor in 1..=3",
+        ),
+        (
+            real([f64::NAN, 0.0, 1.0]),
+            "p.npy: index NaN is neither in 0..3 nor in 1..=3",
+        ),
+        (real([1.0, 0.0, 1.0]), "p.npy: index 1 occurs twice"),
+        (
+            npy("<i8", "(2,)", &long[..2]),
+            "p.npy: an array of shape [2], the matrix has order 3",
+        ),
+        (
+            npy("|b1", "(3,)", &[[1], [0], [0]]),
+            "p.npy: holds booleans, where real or integer ones are expected",
+        ),
+    ] {
+        assert_eq!(order(&bytes), Err(message.to_owned()));
+    }
+    let e = read_permutation_from(&b"PK\x03\x04"[..], "p.npz", 3).unwrap_err();
+    let message = "p.npz: this holds a matrix, not a permutation";
+    assert_eq!(e.to_string(), message);
 }
