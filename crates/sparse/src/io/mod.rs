@@ -148,7 +148,17 @@ pub fn read_matrix_from(
 /// # Errors
 /// [`IoError`], which names the file and the place in it.
 pub fn read_vectors(path: impl AsRef<Path>) -> Result<DenseColumns, IoError> {
-    vectors_of(Source::open(path.as_ref(), None)?)
+    vectors_of(Source::open(path.as_ref(), None)?, None)
+}
+
+/// Reads dense vectors that should have `n` rows, such as right-hand sides for a matrix of order `n`. A coordinate file of such
+/// vectors may leave out any number of zeros, which from a file of unknown length are refused beyond a limit. The length is not
+/// checked.
+///
+/// # Errors
+/// [`IoError`], which names the file and the place in it.
+pub fn read_vectors_of(path: impl AsRef<Path>, n: usize) -> Result<DenseColumns, IoError> {
+    vectors_of(Source::open(path.as_ref(), None)?, Some(n))
 }
 
 /// Reads dense vectors from a stream of bytes; `name` stands for it in messages.
@@ -156,7 +166,7 @@ pub fn read_vectors(path: impl AsRef<Path>) -> Result<DenseColumns, IoError> {
 /// # Errors
 /// [`IoError`], which names `name` and the place in it.
 pub fn read_vectors_from(reader: impl Read, name: &str) -> Result<DenseColumns, IoError> {
-    vectors_of(Source::new(reader, name)?)
+    vectors_of(Source::new(reader, name)?, None)
 }
 
 /// Reads a permutation of `n` unknowns: item `k` is the unknown eliminated at step `k`. Indices
@@ -275,7 +285,7 @@ fn read_archive(path: &Path, options: &ReadOptions) -> Result<SymmetricCsc<f64>,
     npz::read((reader, other), &name, options)
 }
 
-fn vectors_of(source: Source) -> Result<DenseColumns, IoError> {
+fn vectors_of(source: Source, rows: Option<usize>) -> Result<DenseColumns, IoError> {
     let (source, head) = with_head(source)?;
     match content(&head) {
         Content::Npy => npy::read_vectors(source),
@@ -283,7 +293,7 @@ fn vectors_of(source: Source) -> Result<DenseColumns, IoError> {
             let message = "this holds a matrix, not vectors";
             Err(IoError::unsupported(&source.name, Spot::File, message))
         }
-        Content::MatrixMarket | Content::Unknown => vectors::read(source),
+        Content::MatrixMarket | Content::Unknown => vectors::read(source, rows),
     }
 }
 

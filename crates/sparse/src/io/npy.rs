@@ -272,12 +272,20 @@ pub(crate) fn read_vectors(source: Source) -> Result<DenseColumns, IoError> {
         }
     };
     let (n, ncols, by_rows) = (n as usize, ncols as usize, !array.fortran_order);
-    let mut values = array.list();
-    array
-        .reals(|items| append_finite(&mut values, items, "item"))
-        .map_err(fail)?;
+    let (mut values, mut full) = (array.list(), false);
+    let read = array.reals(|items| {
+        full = values.try_reserve(items.len()).is_err();
+        if full {
+            return Err(String::new());
+        }
+        append_finite(&mut values, items, "item")
+    });
+    if full {
+        return Err(IoError::memory(&source.name, items, "values"));
+    }
+    read.map_err(fail)?;
     if by_rows {
-        values = by_columns(n, ncols, values);
+        values = by_columns(&source.name, n, ncols, values)?;
     }
     Ok(DenseColumns { n, ncols, values })
 }

@@ -1,7 +1,7 @@
 //! Dense vectors: Matrix Market array and coordinate files, plain tables of numbers, `.npy`.
 //!
-//! Memory: what was read. A coordinate file of sparse vectors may be larger dense than on disk; a
-//! fixed number of values beyond its size is allowed for.
+//! Memory: what was read. A coordinate file of sparse vectors may be larger dense than on disk: a
+//! fixed number of values beyond its size is allowed for, and any number in vectors of the length that the caller expects.
 
 use super::error::{IoError, shown};
 use super::header::{has_banner, sizes, vectors_header};
@@ -33,11 +33,12 @@ impl DenseColumns {
 /// Values that a coordinate file may leave out.
 const MOST_ZEROS: u64 = 1 << 22;
 
-pub(crate) fn read(source: Source) -> Result<DenseColumns, IoError> {
+/// Reads text; `rows` is the length that the vectors should have, where that is known.
+pub(crate) fn read(source: Source, rows: Option<usize>) -> Result<DenseColumns, IoError> {
     let mut lines = Lines::new(source);
     if has_banner(lines.block()?) {
         if vectors_header(&mut lines)? {
-            coordinate(&mut lines)
+            coordinate(&mut lines, rows)
         } else {
             array(&mut lines)
         }
@@ -109,19 +110,18 @@ fn array(lines: &mut Lines) -> Result<DenseColumns, IoError> {
     let promised = dense_size(lines, size_line, n, ncols)?;
     let room = lines.remaining().unwrap_or(0) / 2 + 1;
     let count = promised.min(room);
-    let mut values = Vec::new();
-    if values.try_reserve_exact(count as usize).is_err() {
-        return Err(IoError::memory(lines.name(), count, "values"));
-    }
-    numbers(lines, |x, _| {
+    let mut values = with_room(lines.name(), count as usize)?;
+    let mut full = false;
+    let read = numbers(lines, |x, _| {
         if values.len() as u64 == promised {
             return Err(format!(
                 "more values than the {promised} that line {size_line} promises"
             ));
         }
-        values.push(x);
-        Ok(())
-    })?;
+        full = !push(&mut values, x);
+        if full { Err(String::new()) } else { Ok(()) }
+    });
+    read.map_err(|error| stopped(lines, full, values.len(), error))?;
     let found = values.len() as u64;
     if found < promised {
         let message = format!("{promised} values are promised, the file holds {found}");
@@ -134,12 +134,29 @@ fn array(lines: &mut Lines) -> Result<DenseColumns, IoError> {
     })
 }
 
-fn coordinate(lines: &mut Lines) -> Result<DenseColumns, IoError> {
+/// Appends an item, if there is memory for it.
+fn push<T>(list: &mut Vec<T>, item: T) -> bool {
+    let room = list.len() < list.capacity() || list.try_reserve(1).is_ok();
+    if room {
+        list.push(item);
+    }
+    room
+}
+
+/// Why reading stopped at this many values or entries: there was no memory for more, or `otherwise`.
+fn stopped(lines: &Lines, full: bool, count: usize, otherwise: IoError) -> IoError {
+    match full {
+        true => IoError::memory(lines.name(), count as u64 + 1, "values"),
+        false => otherwise,
+    }
+}
+
+fn coordinate(lines: &mut Lines, rows: Option<usize>) -> Result<DenseColumns, IoError> {
     let (size_line, [n, ncols, promised]) = sizes::<3>(lines)?;
     let size = dense_size(lines, size_line, n, ncols)?;
     let mut entries: Vec<(u64, f64)> = Vec::new();
-    let (mut item, mut row, mut column) = (0, 0, 0);
-    numbers(lines, |x, first| {
+    let (mut item, mut row, mut column, mut full) = (0, 0, 0, false);
+    let read = numbers(lines, |x, first| {
         if first != (item == 0) {
             return Err("an entry needs a line of its own, with row, column and value".to_owned());
         }
@@ -156,21 +173,28 @@ fn coordinate(lines: &mut Lines) -> Result<DenseColumns, IoError> {
                     "more entries than the {promised} that line {size_line} promises"
                 ));
             }
-            _ => entries.push((column * n + row, x)),
+            _ if push(&mut entries, (column * n + row, x)) => {}
+            _ => {
+                full = true;
+                return Err(String::new());
+            }
         }
         item = (item + 1) % 3;
         Ok(())
-    })?;
+    });
+    read.map_err(|error| stopped(lines, full, entries.len(), error))?;
     let found = entries.len() as u64;
     if found < promised || item != 0 {
         let message = format!("{promised} entries are promised, the file holds {found}");
         return Err(lines.error_at(size_line, message));
     }
-    if size > found.saturating_mul(16).saturating_add(MOST_ZEROS) {
+    let expected = rows.is_some_and(|rows| rows as u64 == n) && ncols <= found.max(1);
+    if !expected && size > found.saturating_mul(16).saturating_add(MOST_ZEROS) {
         let message = format!("{size} values of which only {found} are stored: not a vector");
         return Err(lines.error_at(size_line, message));
     }
-    let mut values = vec![0.0; size as usize];
+    let mut values = with_room(lines.name(), size as usize)?;
+    values.resize(size as usize, 0.0);
     for (k, x) in entries {
         let Some(v) = values.get_mut(k as usize) else {
             return Err(lines.error_in_file("an index is out of range"));
@@ -191,9 +215,9 @@ fn coordinate(lines: &mut Lines) -> Result<DenseColumns, IoError> {
 
 /// Numbers in lines: a line is a row.
 fn table(lines: &mut Lines) -> Result<DenseColumns, IoError> {
-    let mut values = Vec::new();
+    let (mut values, mut full) = (Vec::new(), false);
     let (mut n, mut ncols, mut in_row) = (0usize, 0usize, 0usize);
-    numbers(lines, |x, first| {
+    let read = numbers(lines, |x, first| {
         if first {
             if n == 1 {
                 ncols = in_row;
@@ -207,9 +231,10 @@ fn table(lines: &mut Lines) -> Result<DenseColumns, IoError> {
         if n > 1 && in_row > ncols {
             return Err(format!("more than the {ncols} numbers of the first row"));
         }
-        values.push(x);
-        Ok(())
-    })?;
+        full = !push(&mut values, x);
+        if full { Err(String::new()) } else { Ok(()) }
+    });
+    read.map_err(|error| stopped(lines, full, values.len(), error))?;
     if n == 0 {
         return Err(lines.error_in_file("the file holds no numbers"));
     }
@@ -223,18 +248,32 @@ fn table(lines: &mut Lines) -> Result<DenseColumns, IoError> {
     Ok(DenseColumns {
         n,
         ncols,
-        values: by_columns(n, ncols, values),
+        values: by_columns(lines.name(), n, ncols, values)?,
     })
 }
 
-/// Column-major order from row-major order.
-pub(crate) fn by_columns(n: usize, ncols: usize, rows: Vec<f64>) -> Vec<f64> {
+/// Column-major order from row-major order, of what the file `name` holds.
+pub(crate) fn by_columns(
+    name: &str,
+    n: usize,
+    ncols: usize,
+    rows: Vec<f64>,
+) -> Result<Vec<f64>, IoError> {
     if ncols == 1 || n == 1 {
-        return rows;
+        return Ok(rows);
     }
-    let mut values = Vec::with_capacity(rows.len());
+    let mut values = with_room(name, rows.len())?;
     for j in 0..ncols {
         values.extend(rows.iter().skip(j).step_by(ncols));
     }
-    values
+    Ok(values)
+}
+
+/// An empty list with room for so many values of the file `name`.
+fn with_room(name: &str, count: usize) -> Result<Vec<f64>, IoError> {
+    let mut values = Vec::new();
+    match values.try_reserve_exact(count) {
+        Ok(()) => Ok(values),
+        Err(_) => Err(IoError::memory(name, count as u64, "values")),
+    }
 }

@@ -269,3 +269,22 @@ fn permutations_in_numpy_files() {
     let message = "p.npz: this holds a matrix, not a permutation";
     assert_eq!(e.to_string(), message);
 }
+
+#[test]
+fn sparse_vectors_of_the_expected_length_may_leave_out_any_number_of_zeros() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("b.mtx");
+    let n = 5_000_000;
+    std::fs::write(&path, format!("{COORDINATE}{n} 1 1\n{n} 1 2.5\n")).unwrap();
+    let b = read_vectors_of(&path, n).unwrap();
+    assert_eq!((b.n, b.ncols, b.values[n - 1]), (n, 1, 2.5));
+    let refused = |rows| match rows {
+        Some(rows) => read_vectors_of(&path, rows).unwrap_err().to_string(),
+        None => read_vectors(&path).unwrap_err().to_string(),
+    };
+    assert!(refused(None).ends_with("not a vector"));
+    assert!(refused(Some(n - 1)).ends_with("not a vector"));
+    // Nor may there be columns without an entry by the thousand.
+    std::fs::write(&path, format!("{COORDINATE}{n} 1000 1\n{n} 1 2.5\n")).unwrap();
+    assert!(refused(Some(n)).ends_with("not a vector"));
+}
