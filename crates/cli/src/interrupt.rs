@@ -1,5 +1,8 @@
-//! Ctrl-C and requests to terminate: a factorization is cancelled, anything else ends at once; exit
-//! code 130 either way.
+//! Ctrl-C and requests to terminate, the limit of processor time among them: a factorization is cancelled, anything else ends at
+//! once; exit code 130 either way.
+
+#[cfg(unix)]
+mod signals;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +21,8 @@ fn watched() -> MutexGuard<'static, bool> {
     WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Catches interrupts from now on. Without it they would leave half-written files behind.
+/// Catches interrupts from now on. Without it they would leave half-written files behind, as would the limit of a file's size, which
+/// from now on is an error of whoever writes.
 pub fn install(json: bool) {
     let handler = move || {
         let watched = watched();
@@ -26,11 +30,17 @@ pub fn install(json: bool) {
             end(json);
         }
     };
-    let ignored = hangup_is_ignored();
+    #[cfg(unix)]
+    let hangup_is_ignored = signals::is_ignored(libc::SIGHUP);
     // Where no handler can be installed the default one ends the program.
     let _ = ctrlc::set_handler(handler);
-    if ignored {
-        ignore_hangup();
+    #[cfg(unix)]
+    {
+        if hangup_is_ignored {
+            signals::ignore(libc::SIGHUP);
+        }
+        signals::treat_as(libc::SIGXCPU, libc::SIGTERM);
+        signals::ignore(libc::SIGXFSZ);
     }
 }
 
@@ -54,30 +64,3 @@ fn end(json: bool) -> ! {
     }
     std::process::exit(exit_code::INTERRUPTED.into());
 }
-
-/// Whether whoever started the program, such as `nohup`, wants it to outlive the terminal.
-#[cfg(unix)]
-fn hangup_is_ignored() -> bool {
-    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: no new action is given; where the call succeeds it has filled the old one.
-    unsafe {
-        libc::sigaction(libc::SIGHUP, std::ptr::null(), action.as_mut_ptr()) == 0
-            && action.assume_init().sa_sigaction == libc::SIG_IGN
-    }
-}
-
-#[cfg(unix)]
-fn ignore_hangup() {
-    // SAFETY: no code of ours runs in a signal that is ignored.
-    unsafe {
-        libc::signal(libc::SIGHUP, libc::SIG_IGN);
-    }
-}
-
-#[cfg(not(unix))]
-fn hangup_is_ignored() -> bool {
-    false
-}
-
-#[cfg(not(unix))]
-fn ignore_hangup() {}

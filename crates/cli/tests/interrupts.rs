@@ -60,7 +60,7 @@ const WRITE: [&str; 5] = ["generate", "p3d7_90", "-o", "a.mtx.gz", "--json"];
 #[test]
 fn an_interrupt_while_a_file_is_written_leaves_none() {
     let dir = tempfile::tempdir().unwrap();
-    for name in ["INT", "TERM"] {
+    for name in ["INT", "TERM", "XCPU"] {
         let child = start(&[PROGRAM], &WRITE, dir.path());
         wait_for_a_file(dir.path());
         signal(&child, name);
