@@ -110,8 +110,12 @@ fn objects_have_what_the_text_has() {
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let (svg, mtx) = (at("a.svg"), at("a.mtx"));
     let model = "model:p2d5_20";
-    let cases: [(&[&str], &[&str]); 7] = [
+    let cases: [(&[&str], &[&str]); 8] = [
         (&["analyze", model], &["/matrix/n", "/analysis/nnz_l_kept"]),
+        (
+            &["bench", "--repeat", "1", model],
+            &["/place/device", "/place/predicted_bytes"],
+        ),
         (
             &["plan", model],
             &[

@@ -6,9 +6,9 @@ use serde::Serialize;
 use tamarack::{Analysis, Control, Error, Factor, SymmetricCsc};
 
 use crate::args::BenchArgs;
-use crate::commands::report::{AnalysisReport, MatrixReport, PlanReport};
+use crate::commands::report::{AnalysisReport, MatrixReport, PlaceReport, PlanReport};
 use crate::failure::Failure;
-use crate::out::{counted, secs};
+use crate::out::secs;
 use crate::progress::Talk;
 use crate::{input, interrupt, machine, out};
 
@@ -17,6 +17,7 @@ struct Report {
     matrix: MatrixReport,
     analysis: AnalysisReport,
     plan: PlanReport,
+    place: PlaceReport,
     repeat: u32,
     rhs: u32,
     phases: Phases,
@@ -105,6 +106,7 @@ pub fn run(args: &BenchArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         matrix: MatrixReport::new(&loaded),
         analysis: AnalysisReport::new(&analysis),
         plan: PlanReport::new(analysis.plan()),
+        place: PlaceReport::new(&analysis),
         repeat: args.repeat,
         rhs: args.rhs,
         refactorize_gflops: analysis.symbolic().stats().flops as f64 / again.median / 1e9,
@@ -185,7 +187,7 @@ impl Report {
             (&many, &p.solve_many),
             ("solve and refine", &p.solve_refined),
         ];
-        let mut text = self.matrix.row() + &self.analysis.rows();
+        let mut text = self.matrix.row() + &self.analysis.rows() + &self.place.row();
         text += &format!(
             "\n{:<20}{:>12}{:>12}{:>12}\n",
             "phase", "median", "min", "max"
@@ -199,7 +201,7 @@ impl Report {
             "\nrefactorization at {:.1} GFLOP/s on {}; backward error {:.1e} normwise, \
              {:.1e} componentwise\n",
             self.refactorize_gflops,
-            counted(self.plan.threads, "thread"),
+            self.place.workers(self.plan.threads),
             a.normwise_backward_error,
             a.componentwise_backward_error
         );

@@ -201,6 +201,14 @@ impl PlaceReport {
         }
     }
 
+    /// Who works there, of so many threads on the CPU.
+    pub fn workers(&self, threads: usize) -> String {
+        match &self.gpu {
+            Some(_) => self.device.clone(),
+            None => counted(threads, "thread"),
+        }
+    }
+
     /// The line for people; none where nothing else than the CPU was thought of.
     pub fn row(&self) -> String {
         match (&self.gpu, &self.reason) {
@@ -217,4 +225,23 @@ pub fn row(name: &str, value: &str) -> String {
     // Writing to a string does not fail.
     let _ = writeln!(line, "{name:<14}{value}");
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_do_not_work_on_a_gpu() {
+        let mut place = PlaceReport {
+            device: "cpu".to_owned(),
+            gpu: None,
+            reason: None,
+            predicted_bytes: 1,
+            predicted_seconds: 1.0,
+        };
+        assert_eq!(place.workers(2), "2 threads");
+        (place.device, place.gpu) = ("gpu:1".to_owned(), Some("card".to_owned()));
+        assert_eq!(place.workers(2), "gpu:1");
+    }
 }

@@ -7,7 +7,7 @@ use crate::commands::device_profile::DeviceProfileReport;
 use crate::commands::profile::ProfileReport;
 use crate::commands::report::{AnalysisReport, MatrixReport, PlaceReport, row};
 use crate::failure::Failure;
-use crate::out::{counted, secs};
+use crate::out::secs;
 
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -113,10 +113,7 @@ impl FactorizeReport {
 
     fn rows(&self) -> String {
         let place = &self.place;
-        let workers = match &place.gpu {
-            Some(_) => place.device.clone(),
-            None => counted(self.threads, "thread"),
-        };
+        let workers = place.workers(self.threads);
         let times = format!(
             "{} ({:.1} GFLOP/s, {}, {workers}; predicted {})",
             secs(self.seconds),
