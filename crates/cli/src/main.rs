@@ -15,6 +15,7 @@ mod machine;
 mod out;
 mod peak;
 mod progress;
+mod room;
 mod trace;
 mod warnings;
 

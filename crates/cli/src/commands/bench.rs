@@ -10,7 +10,7 @@ use crate::commands::report::{AnalysisReport, MatrixReport, PlaceReport, PlanRep
 use crate::failure::Failure;
 use crate::out::secs;
 use crate::progress::Talk;
-use crate::{input, interrupt, machine, out};
+use crate::{input, interrupt, machine, out, room};
 
 #[derive(Debug, Serialize)]
 struct Report {
@@ -81,6 +81,8 @@ pub fn run(args: &BenchArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     input::check_ordering(&args.ordering.ordering)?;
     let loaded = input::matrix(&args.a, args.machine.threads, talk)?;
     let a = &loaded.matrix;
+    room::check(a.n(), args.rhs as usize)?;
+    let mut block = room::for_vectors(a.n(), args.rhs as usize)?;
     let ordering = input::ordering(&args.ordering.ordering, a.n())?;
     let options = machine::options(&args.machine, ordering, talk);
     let mut times: [Vec<f64>; 8] = Default::default();
@@ -91,7 +93,7 @@ pub fn run(args: &BenchArgs, json: bool, talk: Talk) -> Result<(), Failure> {
             .map_err(input::analysis_failed(&args.ordering.ordering))?;
         let s = analysis.seconds();
         let phases = [s.order_secs, s.symbolic_secs, s.plan_secs];
-        let numeric = once(&analysis, a, args.rhs as usize)
+        let numeric = once(&analysis, a, args.rhs as usize, &mut block)
             .map_err(|error| Failure::from(error).about(&loaded.source))?;
         for (list, secs) in times.iter_mut().zip(phases.into_iter().chain(numeric.0)) {
             list.push(secs);
@@ -129,11 +131,12 @@ pub fn run(args: &BenchArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     }
 }
 
-/// One run of the numeric phases: seconds of each, and the accuracy reached.
+/// One run of the numeric phases: seconds of each, and the accuracy reached. There is room for `rhs` vectors in `block`.
 fn once(
     analysis: &Analysis,
     a: &SymmetricCsc<f64>,
     rhs: usize,
+    block: &mut Vec<f64>,
 ) -> Result<([f64; 5], Accuracy), Error> {
     let n = a.n();
     let mut b = vec![0.0; n];
@@ -149,12 +152,15 @@ fn once(
         let ((), again) = timed(|| factor.refactorize_with(a, &control))?;
         Ok((factor, first, again))
     })?;
-    let solve = |factor: &mut Factor, k: usize| {
-        let mut x = b.repeat(k);
+    let mut solve = |factor: &mut Factor, k: usize| {
+        let mut once = || {
+            block.clear();
+            (0..k).for_each(|_| block.extend_from_slice(&b));
+            timed(|| factor.solve(block)).map(|((), secs)| secs)
+        };
         // The first solve makes room; the second is the one that is repeated in practice.
-        factor.solve(&mut x)?;
-        let mut x = b.repeat(k);
-        timed(|| factor.solve(&mut x)).map(|((), secs)| secs)
+        once()?;
+        once()
     };
     let one = solve(&mut factor, 1)?;
     let many = solve(&mut factor, rhs)?;

@@ -15,7 +15,7 @@ use crate::commands::report::{AnalysisReport, MatrixReport};
 use crate::failure::Failure;
 use crate::peak::Peak;
 use crate::progress::Talk;
-use crate::{cache, files, input, interrupt, machine, out, trace};
+use crate::{cache, files, input, interrupt, machine, out, room, trace};
 
 use report::{Accuracy, FactorizeReport, Report, SolveTimes, outcome};
 
@@ -29,6 +29,9 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         Some(path) => input::right_sides(path, n)?,
         None => all_ones(a),
     };
+    // Only a bound of the forward error asks for the right-hand sides again.
+    let kept = args.condition.then(|| copy(&b)).transpose()?;
+    let mut x = b;
     let ordering = input::ordering(&args.ordering.ordering, n)?;
     let mut options = machine::options(&args.machine, ordering, talk);
     choose_refinement(args, &mut options);
@@ -47,20 +50,14 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         .map_err(|error| Failure::from(error).about(&loaded.source))?;
     let peak_bytes = peak.end_bytes();
     let activity = talk.spinner("solving");
-    let mut x = b.values.clone();
-    let solved = factor.solve_refined(a, &mut x)?;
+    let solved = factor.solve_refined(a, &mut x.values)?;
     let solve_secs = activity.done();
-    let x = DenseColumns {
-        n,
-        ncols: b.ncols,
-        values: x,
-    };
     if let Some(path) = &args.output {
         write_vectors(path, &x).map_err(Error::from)?;
     }
     let profile = analysis.take_profile();
     let device = analysis.take_device_profile()?;
-    let accuracy = measure(args, a, &b, &x.values, &mut factor, &solved)?;
+    let accuracy = measure(args, a, kept.as_ref(), &x.values, &mut factor, &solved)?;
     // On a GPU the host's threads wait.
     let of_host = profile.as_ref().filter(|_| device.is_none());
     let of_host = of_host.map(|p| report_profile(p, &analysis, talk));
@@ -74,7 +71,7 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         factorize: FactorizeReport::new(&analysis, factorize_secs, peak_bytes, factor.shift()),
         solve: SolveTimes {
             seconds: solve_secs,
-            rhs: b.ncols,
+            rhs: x.ncols,
             refinement_steps: solved.steps(),
             outcome: (args.machine.precision == PrecisionArg::Mixed)
                 .then(|| outcome(&solved.outcome)),
@@ -93,6 +90,13 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         out::text(&report.text())?
     }
     report.error.map_or(Ok(()), Err)
+}
+
+fn copy(b: &DenseColumns) -> Result<DenseColumns, Failure> {
+    let (n, ncols) = (b.n, b.ncols);
+    let mut values = room::for_vectors(n, ncols)?;
+    values.extend_from_slice(&b.values);
+    Ok(DenseColumns { n, ncols, values })
 }
 
 fn verdict(accuracy: &Accuracy) -> Option<Failure> {
@@ -180,7 +184,7 @@ fn factorize(
 fn measure(
     args: &SolveArgs,
     a: &SymmetricCsc<f64>,
-    b: &DenseColumns,
+    b: Option<&DenseColumns>,
     x: &[f64],
     factor: &mut Factor,
     solved: &SolveReport,
@@ -191,7 +195,7 @@ fn measure(
         PrecisionArg::F64 | PrecisionArg::Mixed => 1e-15 * root,
     });
     let (mut condition, mut bound) = (None, None);
-    if args.condition {
+    if let Some(b) = b {
         condition = Some(factor.condition_estimate(a)?);
         let n = a.n().max(1);
         let mut worst = 0.0f64;
