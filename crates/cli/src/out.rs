@@ -2,20 +2,37 @@
 
 use std::io::{self, Write};
 use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// Writes text to standard output.
+/// Whether an output file is standard output.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Leaves standard output to a file of that name: what people read goes to standard error.
+pub fn leave_to_file() {
+    TAKEN.store(true, Ordering::Relaxed);
+}
+
+/// Writes text for people, to standard output unless a file has that.
 ///
 /// A reader that has gone away (`tamarack … | head -1`) is not an error.
 pub fn text(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match TAKEN.load(Ordering::Relaxed) {
+        true => write(io::stderr().lock(), "error", text),
+        false => write(io::stdout().lock(), "output", text),
+    }
+}
+
+/// Writes to a standard stream of that name.
+fn write(mut stream: impl Write, name: &str, text: &str) -> Result<(), Failure> {
+    let outcome = stream.write_all(text.as_bytes());
+    match outcome.and_then(|()| stream.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::resources(
-            format!("cannot write to standard output: {error}"),
+            format!("cannot write to standard {name}: {error}"),
         )),
         _ => Ok(()),
     }
@@ -54,7 +71,7 @@ fn print_json(object: &impl Serialize) -> Result<(), Failure> {
     let line = serde_json::to_string_pretty(object)
         .map_err(|e| Failure::resources(format!("cannot write JSON: {e}")))?;
     // Half an object may be out: no other comes after it.
-    text(&(line + "\n")).map_err(Failure::after_result)
+    write(io::stdout().lock(), "output", &(line + "\n")).map_err(Failure::after_result)
 }
 
 /// Counts as people read them: `1 234 567`.

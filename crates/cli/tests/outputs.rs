@@ -258,18 +258,20 @@ fn two_outputs_in_one_file_are_refused_unless_it_is_a_device() {
 }
 
 #[test]
-fn a_solution_in_the_file_of_standard_output_leaves_the_report_there() {
+fn a_solution_in_the_file_of_standard_output_is_alone_there() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("out.txt");
-    let status = tamarack(dir.path())
+    let output = tamarack(dir.path())
         .args(["solve", "model:p2d5_3", "-o", "/dev/stdout"])
         .stdout(File::create(&path).unwrap())
-        .status()
+        .output()
         .unwrap();
-    assert_eq!(status.code(), Some(0));
+    assert_eq!(output.status.code(), Some(0));
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.starts_with("%%MatrixMarket"), "{text}");
-    assert!(text.contains("backward error"), "{text}");
+    assert!(!text.contains("backward error"), "{text}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("backward error"), "{said}");
 }
 
 // Elsewhere not every name is allowed.

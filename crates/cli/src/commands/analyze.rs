@@ -1,7 +1,7 @@
 //! `tamarack analyze`: order and analyze, by one method or by several for comparison.
 
 use serde::Serialize;
-use tamarack::{Analysis, Error, Options, io};
+use tamarack::{Analysis, Options, io};
 
 use crate::args::AnalyzeArgs;
 use crate::commands::report::{AnalysisReport, MatrixReport, row};
@@ -26,7 +26,7 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     if let Some(path) = &args.write_permutation {
         let inputs = input::files(&args.a, Some(&args.ordering.ordering));
         files::check_distinct(&inputs, &[("the permutation", path)])?;
-        files::check_array(path)?;
+        files::check_array(path, json)?;
     }
     let compared = named(&args.compare);
     let mut asked = [&args.ordering.ordering[..]]
@@ -47,7 +47,7 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         let analysis = analyze(&args.ordering.ordering)?;
         if let Some(path) = &args.write_permutation {
             let permutation = analysis.symbolic().permutation();
-            io::write_permutation(path, permutation).map_err(Error::from)?;
+            files::written(path, io::write_permutation(path, permutation))?;
         }
         let report = Report {
             matrix,

@@ -1,6 +1,6 @@
 //! `tamarack convert`: from one format to another.
 
-use tamarack::{Error, io};
+use tamarack::io;
 
 use crate::args::ConvertArgs;
 use crate::commands::report::WrittenReport;
@@ -11,10 +11,11 @@ use crate::{files, input, out};
 pub fn run(args: &ConvertArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let inputs = input::files(&args.input, None);
     files::check_distinct(&inputs, &[("the new matrix", &args.output)])?;
-    files::check_matrix(&args.output)?;
+    files::check_matrix(&args.output, json)?;
     let loaded = input::matrix(&args.input, args.threads.threads, talk)?;
     let activity = talk.spinner(format!("writing {}", args.output.display()));
-    io::write_matrix(&args.output, &loaded.matrix).map_err(Error::from)?;
+    let written = io::write_matrix(&args.output, &loaded.matrix);
+    files::written(&args.output, written)?;
     activity.done();
     let report = WrittenReport::new(&loaded, &args.output);
     if json {

@@ -20,10 +20,10 @@ pub fn run(args: &GenerateArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     };
     let name = model.strip_prefix("model:").unwrap_or(model);
     name.parse::<Model>().map_err(Error::from)?;
-    files::check_matrix(output)?;
+    files::check_matrix(output, json)?;
     let loaded = input::matrix(format!("model:{name}").as_ref(), None, talk)?;
     let activity = talk.spinner(format!("writing {}", output.display()));
-    io::write_matrix(output, &loaded.matrix).map_err(Error::from)?;
+    files::written(output, io::write_matrix(output, &loaded.matrix))?;
     activity.done();
     let report = WrittenReport::new(&loaded, output);
     if json {

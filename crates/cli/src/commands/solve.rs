@@ -22,7 +22,7 @@ use report::{Accuracy, FactorizeReport, Report, SolveTimes, outcome};
 pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     input::check_ordering(&args.ordering.ordering)?;
     args.b.as_deref().map_or(Ok(()), input::check_file)?;
-    check_outputs(args)?;
+    check_outputs(args, json)?;
     let loaded = input::matrix(&args.a, args.machine.threads, talk)?;
     let (a, n) = (&loaded.matrix, loaded.matrix.n());
     let b = match &args.b {
@@ -53,7 +53,7 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let solved = factor.solve_refined(a, &mut x.values)?;
     let solve_secs = activity.done();
     if let Some(path) = &args.output {
-        write_vectors(path, &x).map_err(Error::from)?;
+        files::written(path, write_vectors(path, &x))?;
     }
     let profile = analysis.take_profile();
     let device = analysis.take_device_profile()?;
@@ -110,7 +110,7 @@ fn verdict(accuracy: &Accuracy) -> Option<Failure> {
 }
 
 /// Fails where what was asked for could not be written in the end, or would destroy another file.
-fn check_outputs(args: &SolveArgs) -> Result<(), Failure> {
+fn check_outputs(args: &SolveArgs, json: bool) -> Result<(), Failure> {
     let trace = args.profile.as_ref().and_then(Option::as_deref);
     let mut inputs = input::files(&args.a, Some(&args.ordering.ordering));
     inputs.extend(args.b.iter().map(|b| ("the right-hand side", b.as_path())));
@@ -118,9 +118,9 @@ fn check_outputs(args: &SolveArgs) -> Result<(), Failure> {
     let outputs: Vec<_> = x.chain(trace.map(|path| ("the profile", path))).collect();
     files::check_distinct(&inputs, &outputs)?;
     if let Some(path) = &args.output {
-        files::check_array(path)?;
+        files::check_array(path, json)?;
     }
-    trace.map_or(Ok(()), files::check)
+    trace.map_or(Ok(()), |path| files::check(path, json))
 }
 
 /// Where the time went beside what the machine could do.

@@ -38,7 +38,7 @@ pub fn run(args: &SpyArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     }
     let inputs = input::files(&args.a, Some(&args.ordering.ordering));
     files::check_distinct(&inputs, &[("the picture", &args.output)])?;
-    files::check(&args.output)?;
+    files::check(&args.output, json)?;
     input::check_ordering(&args.ordering.ordering)?;
     let loaded = input::matrix(&args.a, args.threads.threads, talk)?;
     let pattern = loaded.matrix.pattern();
