@@ -2,6 +2,8 @@
 
 mod report;
 
+use std::path::Path;
+
 use tamarack::io::{DenseColumns, write_vectors};
 use tamarack::{
     Analysis, Control, Error, Factor, Limits, OnNotSpd, Options, Profile, Progress,
@@ -52,16 +54,14 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let activity = talk.spinner("solving");
     let solved = factor.solve_refined(a, &mut x.values)?;
     let solve_secs = activity.done();
-    if let Some(path) = &args.output {
-        files::written(path, write_vectors(path, &x))?;
-    }
+    let written = write_solution(args.output.as_deref(), &x, talk);
     let profile = analysis.take_profile();
     let device = analysis.take_device_profile()?;
     let accuracy = measure(args, a, kept.as_ref(), &x.values, &mut factor, &solved)?;
     // On a GPU the host's threads wait.
     let of_host = profile.as_ref().filter(|_| device.is_none());
     let of_host = of_host.map(|p| report_profile(p, &analysis, talk));
-    let written = match (&args.profile, &profile) {
+    let traced = match (&args.profile, &profile) {
         (Some(Some(path)), Some(profile)) => trace::write(path, profile, device.as_ref()),
         _ => Ok(()),
     };
@@ -79,6 +79,7 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         profile: of_host,
         device_profile: device.as_ref().map(DeviceProfileReport::new),
         error: written
+            .and(traced)
             .err()
             .map(Failure::after_result)
             .or_else(|| verdict(&accuracy)),
@@ -97,6 +98,21 @@ fn copy(b: &DenseColumns) -> Result<DenseColumns, Failure> {
     let mut values = room::for_vectors(n, ncols)?;
     values.extend_from_slice(&b.values);
     Ok(DenseColumns { n, ncols, values })
+}
+
+/// Writes the solution, if it is to be written. One that is not finite could not be read back; the verdict on it will be another error.
+fn write_solution(path: Option<&Path>, x: &DenseColumns, talk: Talk) -> Result<(), Failure> {
+    let Some(path) = path else {
+        return Ok(());
+    };
+    if x.values.iter().all(|x| x.is_finite()) {
+        return files::written(path, write_vectors(path, x));
+    }
+    let shown = path.display();
+    talk.warn(&format!(
+        "{shown} is not written: the solution is not finite"
+    ));
+    Ok(())
 }
 
 fn verdict(accuracy: &Accuracy) -> Option<Failure> {
