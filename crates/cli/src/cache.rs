@@ -1,4 +1,5 @@
-//! Analyses kept in a folder, one file for each pattern, way to order it and device: a card's orders and supernodes are others.
+//! Analyses kept in a folder, one file for each pattern, way to order it, device and precision of the factor: a card's orders and
+//! supernodes are others, and so may be those that are fastest in the other precision.
 //!
 //! A file that is damaged, of another version or for another pattern costs a warning and a new
 //! analysis, which replaces it; files appear whole or not at all, so that several processes may
@@ -7,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tamarack::{Analysis, Device, Error, Method, Options, Ordering, Pattern};
+use tamarack::{Analysis, Device, Error, Method, Options, Ordering, Pattern, PlanPrecision};
 
 use crate::failure::Failure;
 use crate::progress::Talk;
@@ -36,7 +37,7 @@ pub fn analysis(
     let Some(folder) = folder.filter(|_| !given) else {
         return Analysis::unbudgeted(pattern, options).map_err(input::analysis_failed(name));
     };
-    let path = file(folder, name, options.device, pattern);
+    let path = file(folder, name, options, pattern);
     let useless = |why: &dyn std::fmt::Display| {
         talk.warn(&format!(
             "analyzing anew, as {} is of no use: {why}",
@@ -69,18 +70,24 @@ fn restored(bytes: &[u8], pattern: &Arc<Pattern>, options: &Options) -> Result<A
     }
 }
 
-/// Where the analysis of `pattern` by the ordering `name` for a device is kept.
-fn file(folder: &Path, name: &str, device: Device, pattern: &Pattern) -> PathBuf {
+/// Where the analysis of `pattern` by the ordering `name`, for a device and a precision, is kept.
+fn file(folder: &Path, name: &str, options: &Options, pattern: &Pattern) -> PathBuf {
     let name: String = name
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
         .collect();
-    let device = match device {
+    let device = match options.device {
         Device::Cpu => "",
         Device::Gpu(_) => "-gpu",
         Device::Auto => "-any",
     };
+    let precision = match options.precision.of_factor() {
+        PlanPrecision::F64 => "f64",
+        PlanPrecision::F32 => "f32",
+    };
     let version = env!("CARGO_PKG_VERSION");
     let pattern = pattern.fingerprint();
-    folder.join(format!("{pattern:016x}-{name}{device}-{version}.analysis"))
+    folder.join(format!(
+        "{pattern:016x}-{name}{device}-{precision}-{version}.analysis"
+    ))
 }

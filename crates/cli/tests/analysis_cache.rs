@@ -73,6 +73,30 @@ fn an_analysis_for_another_device_is_not_taken() {
 }
 
 #[test]
+fn an_analysis_for_another_precision_of_the_factor_is_not_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    // Mixed precision has a factor in single precision.
+    let runs = [
+        ("f64", false),
+        ("f32", false),
+        ("f64", true),
+        ("mixed", true),
+    ];
+    for (precision, saved) in runs {
+        let output = Command::new(env!("CARGO_BIN_EXE_tamarack"))
+            .args(["plan", "model:p3d7_8", "--json"])
+            .args(["--precision", precision, "--analysis-cache"])
+            .arg(dir.path().join("kept"))
+            .env("XDG_CACHE_HOME", dir.path())
+            .output()
+            .unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let ordering = report["analysis"]["ordering"].as_str().unwrap();
+        assert_eq!(ordering == "saved", saved, "{precision}: {ordering}");
+    }
+}
+
+#[test]
 fn damaged_and_foreign_files_are_replaced() {
     let dir = tempfile::tempdir().unwrap();
     solve(dir.path(), "p3d7_9", "foreign");
