@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tamarack::io::{
-    DenseColumns, IoError, ReadOptions, read_matrix, read_permutation, read_vectors,
+    DenseColumns, IoError, ReadOptions, read_matrix, read_permutation, read_vectors_of,
 };
 use tamarack::models::Model;
 use tamarack::{Coordinates, Error, Method, Ordering, OrderingError, PartitionTree, SymmetricCsc};
@@ -117,7 +117,7 @@ fn with_hint(mut failure: Failure, source: &Path) -> Failure {
 
 /// Reads right-hand sides for a matrix of order `n`.
 pub fn right_sides(path: &Path, n: usize) -> Result<DenseColumns, Failure> {
-    let b = read_vectors(path).map_err(Error::from)?;
+    let b = read_vectors_of(path, n).map_err(Error::from)?;
     if b.n != n {
         let message = format!(
             "{} has {} rows; the matrix has order {n}",
@@ -195,4 +195,20 @@ fn nodes(path: &Path, n: usize) -> Result<Vec<u32>, Failure> {
         )))
     };
     read.values.iter().enumerate().map(node).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn right_hand_sides_of_large_matrices_may_be_sparse() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("b.mtx");
+        let n = 5_000_000;
+        let header = "%%MatrixMarket matrix coordinate real general";
+        std::fs::write(&path, format!("{header}\n{n} 1 1\n{n} 1 2.5\n")).unwrap();
+        let b = right_sides(&path, n).unwrap_or_else(|failure| panic!("{}", failure.message));
+        assert_eq!((b.n, b.ncols, b.values[n - 1]), (n, 1, 2.5));
+    }
 }
