@@ -2,6 +2,7 @@
 
 mod values;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -116,7 +117,7 @@ pub struct OrderingArgs {
     /// unknown), or tree:FILE (the node of each unknown in a binary tree of separators: 1 is the root, below t are 2t and
     /// 2t + 1). Files: Matrix Market arrays, .npy, or plain numbers
     #[arg(long, value_name = "NAME|FILE", default_value = "auto")]
-    pub ordering: String,
+    pub ordering: OsString,
 }
 
 /// Where analyses are kept, for the commands that plan a factorization.
@@ -212,7 +213,7 @@ pub struct AnalyzeArgs {
     /// Compare these orderings (amd,nd), or all of them where none is named
     #[arg(long, value_name = "NAMES", num_args = 0..=1, require_equals = true, value_delimiter = ',',
           default_missing_value = "all", conflicts_with_all = ["write_permutation", "ordering"])]
-    pub compare: Vec<String>,
+    pub compare: Vec<OsString>,
     /// Write the permutation to a file
     #[arg(long, value_name = "FILE")]
     pub write_permutation: Option<PathBuf>,

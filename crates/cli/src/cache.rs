@@ -5,6 +5,7 @@
 //! analysis, which replaces it; files appear whole or not at all, so that several processes may
 //! share the folder.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use crate::{files, input};
 /// Whether its plan fits the memory is not asked.
 pub fn analysis(
     folder: Option<&Path>,
-    name: &str,
+    name: &OsStr,
     pattern: &Arc<Pattern>,
     options: &Options,
     talk: Talk,
@@ -31,7 +32,8 @@ pub fn analysis(
     );
     if given && folder.is_some() {
         talk.warn(&format!(
-            "the analysis is not kept: the ordering {name} is a file's, which may be another the next time"
+            "the analysis is not kept: the ordering {} is a file's, which may be another the next time",
+            name.display()
         ));
     }
     let Some(folder) = folder.filter(|_| !given) else {
@@ -71,8 +73,9 @@ fn restored(bytes: &[u8], pattern: &Arc<Pattern>, options: &Options) -> Result<A
 }
 
 /// Where the analysis of `pattern` by the ordering `name`, for a device and a precision, is kept.
-fn file(folder: &Path, name: &str, options: &Options, pattern: &Pattern) -> PathBuf {
+fn file(folder: &Path, name: &OsStr, options: &Options, pattern: &Pattern) -> PathBuf {
     let name: String = name
+        .to_string_lossy()
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
         .collect();

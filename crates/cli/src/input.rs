@@ -1,5 +1,6 @@
 //! Matrices, vectors and orderings as the command line names them.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use tamarack::io::{
@@ -29,7 +30,7 @@ pub struct Loaded {
 }
 
 /// The files that a matrix and an ordering are read from, where they are files.
-pub fn files<'a>(source: &'a Path, ordering: Option<&'a str>) -> Vec<Named<'a>> {
+pub fn files<'a>(source: &'a Path, ordering: Option<&'a OsStr>) -> Vec<Named<'a>> {
     let is_model = source.to_str().is_some_and(|s| s.starts_with(MODEL));
     let matrix = (!is_model).then_some(("the matrix", source));
     let ordering = ordering
@@ -39,18 +40,33 @@ pub fn files<'a>(source: &'a Path, ordering: Option<&'a str>) -> Vec<Named<'a>> 
 }
 
 /// The file that an ordering of this name is read from; none for a method.
-fn ordering_file(name: &str) -> Option<&Path> {
-    let marked = |mark| name.strip_prefix(mark);
-    let given = marked(COORDINATES).or_else(|| marked(TREE));
-    let is_file = || name.parse::<Ordering>().is_err() && Path::new(name).exists();
-    given.or_else(|| is_file().then_some(name)).map(Path::new)
+fn ordering_file(name: &OsStr) -> Option<&Path> {
+    let given = marked(name, COORDINATES).or_else(|| marked(name, TREE));
+    given.or_else(|| {
+        let path = Path::new(name);
+        (method(name).is_err() && path.exists()).then_some(path)
+    })
+}
+
+/// The file behind a mark. Its name need not be UTF-8.
+fn marked<'a>(name: &'a OsStr, mark: &str) -> Option<&'a Path> {
+    let bytes = name.as_encoded_bytes().strip_prefix(mark.as_bytes())?;
+    // SAFETY: the bytes are those of a whole name but for the text in front of them, which is UTF-8.
+    Some(Path::new(unsafe {
+        OsStr::from_encoded_bytes_unchecked(bytes)
+    }))
+}
+
+/// The ordering that goes by this name, without a file.
+fn method(name: &OsStr) -> Result<Ordering, Error> {
+    name.to_string_lossy().parse()
 }
 
 /// Fails where there is no such ordering, or no file that it is to be read from: before anything that takes long.
-pub fn check_ordering(name: &str) -> Result<(), Failure> {
+pub fn check_ordering(name: &OsStr) -> Result<(), Failure> {
     match ordering_file(name) {
         Some(path) => check_file(path),
-        None => name.parse::<Ordering>().map(drop).map_err(unknown),
+        None => method(name).map(drop).map_err(unknown),
     }
 }
 
@@ -130,22 +146,22 @@ pub fn right_sides(path: &Path, n: usize) -> Result<DenseColumns, Failure> {
 }
 
 /// An ordering by name, from a file, or by what a file knows of the unknowns.
-pub fn ordering(name: &str, n: usize) -> Result<Ordering, Failure> {
-    if let Some(path) = name.strip_prefix(COORDINATES) {
-        let places = right_sides(Path::new(path), n)?;
+pub fn ordering(name: &OsStr, n: usize) -> Result<Ordering, Failure> {
+    if let Some(path) = marked(name, COORDINATES) {
+        let places = right_sides(path, n)?;
         let places = Coordinates::from_columns(n, places.values).map_err(said_of(path))?;
         return Ok(Method::Coordinates(places).into());
     }
-    if let Some(path) = name.strip_prefix(TREE) {
-        let nodes = nodes(Path::new(path), n)?;
+    if let Some(path) = marked(name, TREE) {
+        let nodes = nodes(path, n)?;
         if let Some(k) = nodes.iter().position(|&node| node == 0) {
-            let message = format!("{path}: row {} is 0; nodes count from 1, the root", k + 1);
-            return Err(Failure::input(message));
+            let message = format!("row {} is 0; nodes count from 1, the root", k + 1);
+            return Err(Failure::input(message).about(&path.display().to_string()));
         }
         let tree = PartitionTree::binary(&nodes).map_err(said_of(path))?;
         return Ok(Method::PartitionTree(tree).into());
     }
-    match name.parse::<Ordering>() {
+    match method(name) {
         Ok(ordering) => Ok(ordering),
         Err(_) if Path::new(name).exists() => {
             let permutation = read_permutation(name, n).map_err(Error::from)?;
@@ -156,12 +172,12 @@ pub fn ordering(name: &str, n: usize) -> Result<Ordering, Failure> {
 }
 
 /// What an ordering's file has wrong, said of that file.
-fn said_of(path: &str) -> impl Fn(OrderingError) -> Failure + '_ {
-    move |error| Failure::from(Error::from(error)).about(path)
+fn said_of(path: &Path) -> impl Fn(OrderingError) -> Failure + '_ {
+    move |error| Failure::from(Error::from(error)).about(&path.display().to_string())
 }
 
 /// Why there is no analysis in the order `name`; what its file has wrong is said of that file.
-pub fn analysis_failed(name: &str) -> impl Fn(Error) -> Failure + '_ {
+pub fn analysis_failed(name: &OsStr) -> impl Fn(Error) -> Failure + '_ {
     move |error| {
         let of_file = matches!(error, Error::Ordering(OrderingError::NotSeparated { .. }));
         let failure = Failure::from(error);

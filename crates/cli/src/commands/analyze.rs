@@ -1,5 +1,7 @@
 //! `tamarack analyze`: order and analyze, by one method or by several for comparison.
 
+use std::ffi::{OsStr, OsString};
+
 use serde::Serialize;
 use tamarack::{Analysis, Options, io};
 
@@ -29,13 +31,13 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         files::check_array(path, json)?;
     }
     let compared = named(&args.compare);
-    let mut asked = [&args.ordering.ordering[..]]
+    let mut asked = [args.ordering.ordering.as_os_str()]
         .into_iter()
         .chain(compared.iter().copied());
     asked.try_for_each(input::check_ordering)?;
     let loaded = input::matrix(&args.a, args.threads.threads, talk)?;
     let matrix = MatrixReport::new(&loaded);
-    let analyze = |name: &str| {
+    let analyze = |name: &OsStr| {
         let mut options = Options::default();
         options.threads = args.threads.threads;
         options.ordering = input::ordering(name, matrix.n)?;
@@ -90,16 +92,18 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
 }
 
 /// The orderings to compare, each once; `all` stands for every method.
-fn named(list: &[String]) -> Vec<&str> {
+fn named(list: &[OsString]) -> Vec<&OsStr> {
     let mut names = Vec::new();
     for name in list {
-        let these = match name.as_str() {
-            "all" => &["natural", "rcm", "md", "mmd", "amd", "amf", "nd"][..],
-            one => &[one],
+        let these = match name.to_str() {
+            Some("all") => ["natural", "rcm", "md", "mmd", "amd", "amf", "nd"]
+                .map(OsStr::new)
+                .to_vec(),
+            _ => vec![name.as_os_str()],
         };
         for name in these {
-            if !names.contains(name) {
-                names.push(*name);
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
     }
