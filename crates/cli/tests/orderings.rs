@@ -33,6 +33,37 @@ fn a_permutation_may_be_a_numpy_file() {
     assert_eq!(report["analysis"]["ordering"], "given", "{report}");
 }
 
+#[test]
+fn compared_orderings_say_what_was_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let (p, q) = (file("p.txt", "1\n2\n3\n4\n"), file("q.txt", "4\n3\n2\n1\n"));
+    let compare = format!("--compare=auto,amd,{p},{q}");
+    let report = analyzed(&compare, dir.path());
+    let list = report["analyses"].as_array().unwrap();
+    let asked: Vec<_> = list.iter().map(|a| a["asked"].as_str().unwrap()).collect();
+    assert_eq!(asked, ["auto", "amd", &p, &q]);
+    assert_eq!(list[2]["ordering"], "given");
+    let taken = list[0]["ordering"].as_str().unwrap();
+    let output = tamarack(&["analyze", "model:p2d5_2", &compare], dir.path());
+    let text = String::from_utf8(output.stdout).unwrap();
+    for label in [
+        format!("{taken} (auto) "),
+        "amd ".to_owned(),
+        format!("given ({p}) "),
+        format!("given ({q}) "),
+    ] {
+        assert!(
+            text.lines().any(|l| l.starts_with(&label)),
+            "{label}: {text}"
+        );
+    }
+}
+
 // Elsewhere not every name is allowed.
 #[cfg(target_os = "linux")]
 #[test]

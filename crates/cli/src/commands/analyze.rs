@@ -21,7 +21,27 @@ struct Report {
 #[derive(Debug, Serialize)]
 struct Comparison {
     matrix: MatrixReport,
-    analyses: Vec<AnalysisReport>,
+    analyses: Vec<Compared>,
+}
+
+/// One of several analyses.
+#[derive(Debug, Serialize)]
+struct Compared {
+    /// The ordering as it was named: several may be `given`, and `auto` takes another.
+    asked: String,
+    #[serde(flatten)]
+    analysis: AnalysisReport,
+}
+
+impl Compared {
+    /// The method that was taken, and what was asked for where that is another name.
+    fn label(&self) -> String {
+        let (asked, taken) = (&self.asked, self.analysis.ordering);
+        match asked == taken {
+            true => taken.to_owned(),
+            false => format!("{taken} ({asked})"),
+        }
+    }
 }
 
 pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
@@ -69,26 +89,32 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     }
     let mut analyses = Vec::new();
     for name in compared {
-        let analysis = analyze(name)?;
-        analyses.push(AnalysisReport::new(&analysis));
+        analyses.push(Compared {
+            asked: name.display().to_string(),
+            analysis: AnalysisReport::new(&analyze(name)?),
+        });
     }
     if json {
         return out::json(&Comparison { matrix, analyses });
     }
-    let mut text = matrix.row();
-    text += &format!(
-        "{:<10}{:>18}{:>16}{:>12}\n",
+    out::text(&(matrix.row() + &table(&analyses)))
+}
+
+/// The analyses side by side, a line each.
+fn table(analyses: &[Compared]) -> String {
+    let labels: Vec<String> = analyses.iter().map(Compared::label).collect();
+    let longest = labels.iter().map(|label| label.chars().count()).max();
+    let width = longest.unwrap_or(0).max(8) + 2;
+    let mut text = format!(
+        "{:<width$}{:>18}{:>16}{:>12}\n",
         "ordering", "nnz(L)", "operations", "time"
     );
-    for a in &analyses {
+    for (label, Compared { analysis: a, .. }) in labels.iter().zip(analyses) {
         let (count, work) = (grouped(a.nnz_l), flops(a.flops));
-        text += &format!(
-            "{:<10}{count:>18}{work:>16}{:>12}\n",
-            a.ordering,
-            secs(a.seconds.order)
-        );
+        let time = secs(a.seconds.order);
+        text += &format!("{label:<width$}{count:>18}{work:>16}{time:>12}\n");
     }
-    out::text(&text)
+    text
 }
 
 /// The orderings to compare, each once; `all` stands for every method.
