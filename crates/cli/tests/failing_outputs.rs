@@ -9,6 +9,9 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+/// A file that can be opened and not written to.
+const FULL: &str = "/dev/full";
+
 /// What the program says in `dir`, where its cache is as well.
 fn run(dir: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tamarack"))
@@ -26,7 +29,7 @@ fn object(output: &Output) -> Value {
 #[test]
 fn a_solution_that_cannot_be_written_costs_no_report() {
     let dir = tempfile::tempdir().unwrap();
-    let args = ["solve", "model:p2d5_10", "-o", "/dev/full"];
+    let args = ["solve", "model:p2d5_10", "-o", FULL];
     let output = run(dir.path(), &[&args[..], &["--json"]].concat());
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{said}");
@@ -38,6 +41,19 @@ fn a_solution_that_cannot_be_written_costs_no_report() {
     assert_eq!(output.status.code(), Some(4));
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("solved to tolerance"), "{text}");
+}
+
+#[test]
+fn a_permutation_that_cannot_be_written_costs_no_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["analyze", "model:p2d5_10", "--write-permutation", FULL];
+    let output = run(dir.path(), &[&args[..], &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(4), "{output:?}");
+    let report = object(&output);
+    assert!(report["analysis"]["nnz_l"].is_u64(), "{report}");
+    assert_eq!(report["error"]["kind"], "resources", "{report}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("cannot write /dev/full"), "{said}");
 }
 
 #[test]

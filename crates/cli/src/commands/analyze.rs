@@ -16,6 +16,9 @@ use crate::{files, input, out};
 struct Report {
     matrix: MatrixReport,
     analysis: AnalysisReport,
+    /// Why the permutation could not be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
 }
 
 #[derive(Debug, Serialize)]
@@ -67,25 +70,19 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     };
     if args.compare.is_empty() {
         let analysis = analyze(&args.ordering.ordering)?;
-        if let Some(path) = &args.write_permutation {
-            let permutation = analysis.symbolic().permutation();
-            files::written(path, io::write_permutation(path, permutation))?;
-        }
+        let written = match &args.write_permutation {
+            Some(path) => {
+                let permutation = analysis.symbolic().permutation();
+                files::written(path, io::write_permutation(path, permutation))
+            }
+            None => Ok(()),
+        };
         let report = Report {
             matrix,
             analysis: AnalysisReport::new(&analysis),
+            error: written.err().map(Failure::after_result),
         };
-        return if json {
-            out::json(&report)
-        } else {
-            let a = &report.analysis;
-            let kept = a.nnz_l_kept as f64 / a.nnz_l.max(1) as f64;
-            let kept = row(
-                "kept",
-                &format!("{kept:.3} entries for each of L (amalgamation)"),
-            );
-            out::text(&(report.matrix.row() + &report.analysis.rows() + &kept))
-        };
+        return report.show(json);
     }
     let mut analyses = Vec::new();
     for name in compared {
@@ -98,6 +95,23 @@ pub fn run(args: &AnalyzeArgs, json: bool, talk: Talk) -> Result<(), Failure> {
         return out::json(&Comparison { matrix, analyses });
     }
     out::text(&(matrix.row() + &table(&analyses)))
+}
+
+impl Report {
+    fn show(self, json: bool) -> Result<(), Failure> {
+        if json {
+            out::json(&self)?;
+        } else {
+            let a = &self.analysis;
+            let kept = a.nnz_l_kept as f64 / a.nnz_l.max(1) as f64;
+            let kept = row(
+                "kept",
+                &format!("{kept:.3} entries for each of L (amalgamation)"),
+            );
+            out::text(&(self.matrix.row() + &self.analysis.rows() + &kept))?;
+        }
+        self.error.map_or(Ok(()), Err)
+    }
 }
 
 /// The analyses side by side, a line each.
