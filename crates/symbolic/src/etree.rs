@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use crate::factor::NONE;
 use crate::permuted::LowerRows;
-use crate::threads::{map_all, slices};
+use crate::threads::{map_all, slices, threads};
 use tamarack_sparse::memory::filled;
 
 /// Nodes of a piece, at least.
@@ -35,8 +35,8 @@ pub(crate) struct Forest {
 pub(crate) fn elimination_tree(lower: &LowerRows) -> Forest {
     let n = lower.len();
     let pieces = match n / LEAST {
-        few @ 0..2 => few, // to ask for the number of threads starts them
-        many => rayon::current_num_threads().min(many),
+        few @ 0..2 => few,
+        many => threads().min(many),
     };
     if pieces > 1
         && let Some(forest) = in_pieces(lower, &ranges(lower, pieces))

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use crate::factor::NONE;
-use crate::threads::{chunks, map_all};
+use crate::threads::{chunks, map_all, threads};
 
 /// Parts for each thread, at least: enough for their balance.
 const PARTS_PER_THREAD: u64 = 12;
@@ -40,10 +40,10 @@ impl Parts {
             total += below(root);
             end -= size[root] as usize;
         }
-        if total <= LEAST_WORK || rayon::current_num_threads() < 2 {
+        if total <= LEAST_WORK || threads() < 2 {
             return Self::whole(n);
         }
-        let wanted = PARTS_PER_THREAD * rayon::current_num_threads() as u64;
+        let wanted = PARTS_PER_THREAD * threads() as u64;
         let limit = (total / wanted).max(LEAST_WORK / 4);
         let parts = Self::with_limit(parent, size, below, limit);
         if 2 * parts.top.len() > n {

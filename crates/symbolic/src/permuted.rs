@@ -12,7 +12,7 @@ use tamarack_sparse::{Pattern, Runs};
 
 use crate::factor::NONE;
 use crate::nodes::Nodes;
-use crate::threads::{CHUNK, chunks, map_all, shared_u32, shared_u64, slices};
+use crate::threads::{CHUNK, chunks, map_all, shared_u32, shared_u64, slices, threads};
 use tamarack_sparse::memory::zeroed;
 
 /// Blocks of rows, at most: so many streams a thread writes at once.
@@ -240,7 +240,7 @@ impl<'a> Edges<'a> {
     /// Whether threads sort them sooner by blocks first than one does by rows: two are as long about two passes each as one about
     /// one, as long as rows are in its caches.
     fn are_worth_blocks(&self) -> bool {
-        match rayon::current_num_threads() {
+        match threads() {
             0 | 1 => false,
             2 => self.rows.len() >= MANY,
             _ => true,

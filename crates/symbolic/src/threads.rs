@@ -11,6 +11,12 @@ use tamarack_sparse::memory::{with_room, zeroed};
 /// Nodes or unknowns that a thread takes in one go.
 pub(crate) const CHUNK: usize = if cfg!(test) { 8 } else { 1 << 12 };
 
+/// How many threads the pool has that the caller is in; 1 where it is in none. rayon's pool of the process would be made for the question,
+/// and stay.
+pub(crate) fn threads() -> usize {
+    rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads())
+}
+
 /// `work` of every item, in their order. One item is done where it is: small analyses start no threads.
 pub(crate) fn map_all<I, R>(items: I, work: impl Fn(I::Item) -> R + Send + Sync) -> Vec<R>
 where
@@ -18,7 +24,7 @@ where
     R: Send,
 {
     let items = items.into_iter();
-    if items.len() < 2 || rayon::current_num_threads() < 2 {
+    if items.len() < 2 || threads() < 2 {
         return items.map(work).collect();
     }
     let items: Vec<I::Item> = items.collect();
@@ -31,7 +37,7 @@ pub(crate) fn both<A: Send, B: Send>(
     a: impl FnOnce() -> A + Send,
     b: impl FnOnce() -> B + Send,
 ) -> (A, B) {
-    if worth && rayon::current_num_threads() > 1 {
+    if worth && threads() > 1 {
         return rayon::join(a, b);
     }
     (a(), b())
@@ -94,10 +100,9 @@ where
 {
     const BLOCK: usize = if cfg!(test) { 8 } else { 1 << 16 };
     let block = match numbers.len() {
-        // To ask for the number of threads starts them.
         len @ ..BLOCK => len.max(1),
         // What comes before a block is summed first: the only one needs that not.
-        len if rayon::current_num_threads() == 1 => len,
+        len if threads() == 1 => len,
         _ => BLOCK,
     };
     let blocks = chunks(numbers.len(), block);
@@ -143,7 +148,7 @@ const WRITTEN: usize = if cfg!(test) { 8 } else { 1 << 16 };
 
 /// Whether so many items are written by one thread.
 fn is_short(len: usize) -> bool {
-    len <= WRITTEN || rayon::current_num_threads() < 2
+    len <= WRITTEN || threads() < 2
 }
 
 fn written<T: Send>(len: usize, more: usize, make: impl Fn() -> T + Sync) -> Vec<T> {

@@ -43,7 +43,16 @@ fn one_thread_is_the_callers_and_many_factors_share_theirs() {
     let before = count();
     let mut dissected = options(None);
     dissected.ordering = "nd".parse().unwrap();
-    for name in ["p2d5_30", "el3d_5", "el3d_8"] {
+    for name in [
+        "p2d5_30",
+        "el3d_5",
+        "el3d_8",
+        "p3d7_17",
+        "p2d5_90",
+        "p3d27_16",
+        "circuit_5000",
+        "lpnorm_900",
+    ] {
         let a = model(name);
         for ordering in ["auto", "amd", "amf", "rcm", "md", "nd"] {
             let mut options = options(Some(1));
