@@ -1,63 +1,140 @@
-//! Solves with many right-hand sides in the host's memory on the first GPU: all in one call, and sixteen a call.
+//! Solves with many right-hand sides in the host's memory on the first GPU: all in one call, and 16 a call.
 //!
-//! `many COLUMNS MODEL…`; medians of seven turns, milliseconds.
+//! `many [--columns N] [--cache DIR] [--nvrtc FILE] [--json FILE] [MODEL…]`; medians of seven turns by the host's clock, with the least and
+//! the most, in milliseconds. A first turn, which takes memory and records graphs, is left out.
 
 use std::process::ExitCode;
 use std::time::Instant;
 
+use serde_json::{Value, json};
 use tamarack::models::Model;
 use tamarack::{Analysis, Device, Error, Factor, Options, SymmetricCsc};
+use tamarack_gpu::Gpu;
 
-fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let columns = arguments.next().and_then(|c| c.parse().ok());
-    let Some(columns) = columns else {
-        eprintln!("many COLUMNS MODEL…");
-        return ExitCode::FAILURE;
-    };
-    println!(
-        "| model | columns | solve, 16 a call | one call | solve and refine, 16 a call | one call |"
-    );
-    println!("|---|--:|--:|--:|--:|--:|");
-    for name in arguments {
-        if let Err(error) = run(&name, columns) {
-            eprintln!("many: {name}: {error}");
-            return ExitCode::FAILURE;
-        }
-    }
-    ExitCode::SUCCESS
+const MODELS: [&str; 4] = ["p2d5_1000", "p3d7_80", "el3d_30", "p3d7_40"];
+/// Turns that count.
+const TURNS: usize = 7;
+/// Right-hand sides of a call, where not all are.
+const A_CALL: usize = 16;
+
+struct Arguments {
+    options: Options,
+    columns: usize,
+    json: Option<String>,
+    models: Vec<String>,
 }
 
-fn run(name: &str, columns: usize) -> Result<(), Error> {
-    let a = name.parse::<Model>()?.generate()?;
+fn main() -> ExitCode {
+    let Some(arguments) = arguments() else {
+        eprintln!("many: [--columns N] [--cache DIR] [--nvrtc FILE] [--json FILE] [MODEL…]");
+        return ExitCode::FAILURE;
+    };
+    if let Err(error) = Gpu::count() {
+        eprintln!("many: skipped: {error}");
+        return ExitCode::SUCCESS;
+    }
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("many: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn arguments() -> Option<Arguments> {
     let mut options = Options::default();
     options.device = Device::Gpu(0);
-    let analysis = Analysis::new(a.pattern(), &options)?;
-    let mut factor = analysis.factorize(&a)?;
+    let (mut columns, mut json, mut models) = (64, None, Vec::new());
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--columns" => columns = args.next()?.parse().ok()?,
+            "--json" => json = Some(args.next()?),
+            "--cache" => options.gpu.cache = Some(args.next()?.into()),
+            "--nvrtc" => options.gpu.nvrtc = Some(args.next()?.into()),
+            "--quick" => {}
+            model if !model.starts_with('-') => models.push(arg),
+            _ => return None,
+        }
+    }
+    if models.is_empty() {
+        models.extend(MODELS.map(str::to_owned));
+    }
+    Some(Arguments {
+        options,
+        columns,
+        json,
+        models,
+    })
+}
+
+fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
+    println!(
+        "| model | columns | solve, {A_CALL} a call | one call | solve and refine, {A_CALL} a call | one call |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|");
+    let mut rows = Vec::new();
+    for name in &arguments.models {
+        let times = time(name, arguments)?;
+        let shown = times.each_ref().map(|t| {
+            let (least, most) = (t[0], t[TURNS - 1]);
+            format!("{:.1} ({least:.1}–{most:.1})", t[TURNS / 2])
+        });
+        let columns = arguments.columns;
+        println!("| `{name}` | {columns} | {} |", shown.join(" | "));
+        rows.push(row(name, columns, &times));
+    }
+    if let Some(path) = &arguments.json {
+        std::fs::write(path, format!("{:#}\n", json!({ "rows": rows })))?;
+    }
+    Ok(())
+}
+
+fn row(
+    name: &str,
+    columns: usize,
+    [some, all, some_refined, all_refined]: &[Vec<f64>; 4],
+) -> Value {
+    json!({
+        "model": name,
+        "columns": columns,
+        "solve_16_a_call_ms": some,
+        "solve_one_call_ms": all,
+        "refined_16_a_call_ms": some_refined,
+        "refined_one_call_ms": all_refined,
+    })
+}
+
+/// Milliseconds, sorted: of solves with some columns a call and with all, and the same refined.
+fn time(name: &str, arguments: &Arguments) -> Result<[Vec<f64>; 4], Error> {
+    let a: SymmetricCsc<f64> = name.parse::<Model>()?.generate()?;
+    let mut factor = Analysis::new(a.pattern(), &arguments.options)?.factorize(&a)?;
     let n = a.n();
-    let b: Vec<f64> = (0..n * columns)
-        .map(|i| (i * 37 % 101) as f64 - 50.5)
-        .collect();
+    let number = |i: usize| (i * 37 % 101) as f64 - 50.5;
+    let b: Vec<f64> = (0..n * arguments.columns).map(number).collect();
     let mut times = [const { Vec::new() }; 4];
-    for _ in 0..8 {
-        for (at, times) in times.iter_mut().enumerate() {
+    for _ in 0..=TURNS {
+        let ways = [
+            (false, A_CALL * n),
+            (false, b.len()),
+            (true, A_CALL * n),
+            (true, b.len()),
+        ];
+        for ((refine, a_call), times) in ways.into_iter().zip(&mut times) {
             let mut x = b.clone();
-            let refine = at >= 2;
-            let a_call = if at % 2 == 0 { 16 * n } else { x.len() };
             let start = Instant::now();
-            for x in x.chunks_mut(a_call) {
+            for x in x.chunks_mut(a_call.max(1)) {
                 solve(&mut factor, &a, x, refine)?;
             }
             times.push(start.elapsed().as_secs_f64() * 1e3);
         }
     }
-    let medians = times.map(|mut times| {
-        times.remove(0); // recorded graphs, memory
+    Ok(times.map(|mut times| {
+        times.remove(0);
         times.sort_by(f64::total_cmp);
-        format!("{:.1} ({:.1}–{:.1})", times[3], times[0], times[6])
-    });
-    println!("| `{name}` | {columns} | {} |", medians.join(" | "));
-    Ok(())
+        times
+    }))
 }
 
 fn solve(
