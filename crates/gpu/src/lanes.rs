@@ -179,7 +179,7 @@ impl Gpu {
         work: impl Fn(&mut Lane) -> Result<(), GpuError> + Sync,
     ) -> Result<(), GpuError> {
         let work = || self.with_lane(&work);
-        let wanted = copies.div_ceil(LEAST_COPIES).min(threads);
+        let wanted = copies.div_ceil(LEAST_COPIES).min(threads).min(MOST);
         if wanted <= 1 {
             return work(); // the system is not asked
         }
@@ -212,7 +212,7 @@ impl Gpu {
         self.upload_by(MOST, from, to)
     }
 
-    /// The same by `threads` threads at most: others that call the driver meanwhile wait for them.
+    /// The same by `threads` threads at most, and never more than 16: others that call the driver meanwhile wait for them.
     ///
     /// # Errors
     /// As [`upload_all`](Self::upload_all).
