@@ -9,7 +9,7 @@
 //! ```
 
 //!
-//! `sparse` is another: the whole solver on model problems, beside cuDSS's log.
+//! `sparse` and `many` are others: the whole solver on model problems, beside cuDSS's log, and with many right-hand sides.
 
 pub mod cub;
 pub mod cusparse;
@@ -19,6 +19,7 @@ pub mod nvidia;
 mod peer;
 mod report;
 mod suite;
+pub mod whole;
 
 pub use floor::Floor;
 pub use peer::Peer;

@@ -142,7 +142,7 @@ pub struct MachineArgs {
     /// Threads, 1 to 4096 [default: all cores]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// Memory that may be used, for example 12GiB (or 12G), 12.9GB [default: what is available]
+    /// Memory that may be used, on a GPU of the device's, for example 12GiB (or 12G), 12.9GB [default: what is available]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub memory: Option<u64>,
     /// Precision of the factor; `mixed` keeps it in f32 and refines to the accuracy of f64

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tamarack::models::Model;
-use tamarack::{Analysis, Device, Error, Factor, Options, SymmetricCsc};
-use tamarack_gpu::Gpu;
+use tamarack::{Analysis, Error, Factor, SymmetricCsc};
+use tamarack_gpu_benches::whole::{self, Whole};
 
 const MODELS: [&str; 4] = ["p2d5_1000", "p3d7_80", "el3d_30", "p3d7_40"];
 /// Turns that count.
@@ -18,55 +18,25 @@ const TURNS: usize = 7;
 const A_CALL: usize = 16;
 
 struct Arguments {
-    options: Options,
+    whole: Whole,
     columns: usize,
-    json: Option<String>,
-    models: Vec<String>,
 }
 
 fn main() -> ExitCode {
-    let Some(arguments) = arguments() else {
-        eprintln!("many: [--columns N] [--cache DIR] [--nvrtc FILE] [--json FILE] [MODEL…]");
-        return ExitCode::FAILURE;
-    };
-    if let Err(error) = Gpu::count() {
-        eprintln!("many: skipped: {error}");
-        return ExitCode::SUCCESS;
-    }
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("many: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let usage = "[--columns N] [--cache DIR] [--nvrtc FILE] [--json FILE] [MODEL…]";
+    whole::run("many", usage, arguments(), run)
 }
 
 fn arguments() -> Option<Arguments> {
-    let mut options = Options::default();
-    options.device = Device::Gpu(0);
-    let (mut columns, mut json, mut models) = (64, None, Vec::new());
-    let mut args = std::env::args().skip(1);
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--columns" => columns = args.next()?.parse().ok()?,
-            "--json" => json = Some(args.next()?),
-            "--cache" => options.gpu.cache = Some(args.next()?.into()),
-            "--nvrtc" => options.gpu.nvrtc = Some(args.next()?.into()),
-            "--quick" => {}
-            model if !model.starts_with('-') => models.push(arg),
+    let mut columns = 64;
+    let whole = Whole::from_args(&MODELS, |option, args| {
+        columns = match option {
+            "--columns" => args.next()?.parse().ok()?,
             _ => return None,
-        }
-    }
-    if models.is_empty() {
-        models.extend(MODELS.map(str::to_owned));
-    }
-    Some(Arguments {
-        options,
-        columns,
-        json,
-        models,
-    })
+        };
+        Some(())
+    })?;
+    Some(Arguments { whole, columns })
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
@@ -75,7 +45,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     );
     println!("|---|--:|--:|--:|--:|--:|");
     let mut rows = Vec::new();
-    for name in &arguments.models {
+    for name in &arguments.whole.models {
         let times = time(name, arguments)?;
         let shown = times.each_ref().map(|t| {
             let (least, most) = (t[0], t[TURNS - 1]);
@@ -85,7 +55,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         println!("| `{name}` | {columns} | {} |", shown.join(" | "));
         rows.push(row(name, columns, &times));
     }
-    if let Some(path) = &arguments.json {
+    if let Some(path) = &arguments.whole.json {
         std::fs::write(path, format!("{:#}\n", json!({ "rows": rows })))?;
     }
     Ok(())
@@ -109,7 +79,7 @@ fn row(
 /// Milliseconds, sorted: of solves with some columns a call and with all, and the same refined.
 fn time(name: &str, arguments: &Arguments) -> Result<[Vec<f64>; 4], Error> {
     let a: SymmetricCsc<f64> = name.parse::<Model>()?.generate()?;
-    let mut factor = Analysis::new(a.pattern(), &arguments.options)?.factorize(&a)?;
+    let mut factor = Analysis::new(a.pattern(), &arguments.whole.options)?.factorize(&a)?;
     let n = a.n();
     let number = |i: usize| (i * 37 % 101) as f64 - 50.5;
     let b: Vec<f64> = (0..n * arguments.columns).map(number).collect();

@@ -10,12 +10,11 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tamarack::models::Model;
-use tamarack::{
-    Analysis, Control, Device, DevicePlan, Error, Factor, Options, Place, SymmetricCsc,
-};
+use tamarack::{Analysis, Control, DevicePlan, Error, Factor, Options, Place, SymmetricCsc};
 
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
 use tamarack_gpu::{DeviceViewMut, Gpu, GpuError};
+use tamarack_gpu_benches::whole::{self, Whole};
 use tamarack_gpu_benches::{Floor, Peer};
 use tamarack_solve::{DeviceSolver, MixedFactor, Solver};
 
@@ -36,73 +35,43 @@ const MODELS: [&str; 11] = [
 const SAMPLES: usize = 7;
 
 struct Arguments {
-    options: Options,
-    json: Option<String>,
+    whole: Whole,
     peer: Option<String>,
-    models: Vec<String>,
 }
 
 fn main() -> ExitCode {
-    let Some(arguments) = arguments() else {
-        eprintln!("sparse: [--cache DIR] [--json FILE] [--peer LOG] [MODEL…]");
-        return ExitCode::FAILURE;
-    };
-    if let Err(error) = Gpu::count() {
-        eprintln!("sparse: skipped: {error}");
-        return ExitCode::SUCCESS;
-    }
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("sparse: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let usage = "[--cache DIR] [--nvrtc FILE] [--json FILE] [--peer LOG] [MODEL…]";
+    whole::run("sparse", usage, arguments(), run)
 }
 
 fn arguments() -> Option<Arguments> {
-    let mut options = Options::default();
-    options.device = Device::Gpu(0);
-    let (mut json, mut peer, mut models) = (None, None, Vec::new());
-    let mut args = std::env::args().skip(1);
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--json" => json = Some(args.next()?),
-            "--peer" => peer = Some(args.next()?),
-            "--cache" => options.gpu.cache = Some(args.next()?.into()),
-            "--nvrtc" => options.gpu.nvrtc = Some(args.next()?.into()),
-            "--quick" => {}
-            model if !model.starts_with('-') => models.push(arg),
+    let mut peer = None;
+    let whole = Whole::from_args(&MODELS, |option, args| {
+        peer = match option {
+            "--peer" => Some(args.next()?),
             _ => return None,
-        }
-    }
-    if models.is_empty() {
-        models.extend(MODELS.map(str::to_owned));
-    }
-    Some(Arguments {
-        options,
-        json,
-        peer,
-        models,
-    })
+        };
+        Some(())
+    })?;
+    Some(Arguments { whole, peer })
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let log = arguments.peer.as_ref().map(std::fs::read_to_string);
     let log = log.transpose()?.unwrap_or_default();
     // The context is made before all phases, as the peer's is.
-    let _context = Gpu::open_with(0, arguments.options.gpu.clone())?;
+    let _context = Gpu::open_with(0, arguments.whole.options.gpu.clone())?;
     println!("{}", Peer::HEAD);
     let mut rows = Vec::new();
-    for name in &arguments.models {
-        let mut row = time(name, &arguments.options)?;
+    for name in &arguments.whole.models {
+        let mut row = time(name, &arguments.whole.options)?;
         let peer = Peer::find(&log, name);
         println!("{}", Peer::line(name, &row, peer.as_ref()));
         row["model"] = json!(name);
         row["cudss"] = json!(peer);
         rows.push(row);
     }
-    if let Some(path) = &arguments.json {
+    if let Some(path) = &arguments.whole.json {
         std::fs::write(path, format!("{:#}\n", json!({ "rows": rows })))?;
     }
     Ok(())

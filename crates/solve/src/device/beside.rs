@@ -212,6 +212,7 @@ impl<'a, T> Refining<'a, T> {
 }
 
 impl<T: Wide> Solve for Refining<'_, T> {
+    /// Few: a refinement calls the driver some tens of times, and waits for each of them who is about to.
     const CARRIERS: usize = 4;
 
     fn stream(&self) -> &Stream {
