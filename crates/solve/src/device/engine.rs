@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tamarack_gpu::{DeviceView, Gpu, GpuError};
+use tamarack_gpu::{DeviceView, Gpu};
 use tamarack_numeric::{
     Control, DevicePlan, FactorError, FactorOptions, NotPositiveDefinite, OnNotSpd,
 };
@@ -104,14 +104,14 @@ impl Engine for Device {
     }
 }
 
-impl Solver for DeviceSolver<f64> {
+impl<T: Wide> Solver for DeviceSolver<T> {
     fn refactorize(
         &mut self,
         a: &SymmetricCsc<f64>,
         control: &Control<'_>,
     ) -> Result<(), FactorError> {
         control.check()?;
-        self.factor.refactorize(a)?;
+        T::refactorize(self, a)?;
         control.all_done(self.factor.plan().symbolic().stats().flops_stored);
         Ok(())
     }
@@ -150,75 +150,12 @@ impl Solver for DeviceSolver<f64> {
     }
 
     fn log_determinant(&self) -> Result<f64, SolveError> {
-        of_current(self, |of| of.factor.log_determinant())
-    }
-
-    fn shift(&self) -> Option<f64> {
-        self.factor.shift()
-    }
-
-    fn on_device(&mut self) -> Option<&mut dyn OnDevice> {
-        Some(self)
-    }
-}
-
-impl Solver for DeviceSolver<f32> {
-    fn refactorize(
-        &mut self,
-        a: &SymmetricCsc<f64>,
-        control: &Control<'_>,
-    ) -> Result<(), FactorError> {
-        control.check()?;
-        self.factor.check_pattern(a.pattern())?;
-        if self.factor.options().not_spd == OnNotSpd::Fail {
-            self.refactorize_rounded(a)?;
-        } else {
-            self.rounding.outdate();
-            self.factor.refactorize(&a.cast())?;
+        if !self.factor.is_current() {
+            return Err(SolveError::Stale);
         }
-        control.all_done(self.factor.plan().symbolic().stats().flops_stored);
-        Ok(())
-    }
-
-    fn solve_refined(
-        &mut self,
-        a: &SymmetricCsc<f64>,
-        b: &[f64],
-        x: &mut [f64],
-        nrhs: usize,
-        options: &RefineOptions,
-        workspace: &mut RefineWorkspace,
-    ) -> Result<RefineReport, SolveError> {
-        refined(self, a, b, x, nrhs, options, workspace)
-    }
-
-    fn solve_refined_in_place(
-        &mut self,
-        a: &SymmetricCsc<f64>,
-        x: &mut [f64],
-        nrhs: usize,
-        options: &RefineOptions,
-    ) -> Result<Option<RefineReport>, SolveError> {
-        refined_in_place(self, a, x, nrhs, options)
-    }
-
-    fn conjugate_gradients(
-        &mut self,
-        a: &SymmetricCsc<f64>,
-        b: &[f64],
-        x: &mut [f64],
-        options: &RefineOptions,
-        workspace: &mut RefineWorkspace,
-    ) -> Result<(ColumnReport, usize), SolveError> {
-        improved(self, a, b, x, options, workspace)
-    }
-
-    fn log_determinant(&self) -> Result<f64, SolveError> {
-        let stream = self.factor.stream();
-        // det(D A D) = det(A) det(D)².
-        of_current(self, |of| {
-            Ok(of.factor.log_determinant()? - 2.0 * of.rounding.log_determinant(stream)?)
-        })
+        // det(D A D) = det(A) det(D)²; D is the identity where nothing was scaled.
+        let scaling = self.rounding.log_determinant(self.factor.stream())?;
+        Ok(self.factor.log_determinant()? - 2.0 * scaling)
     }
 
     fn shift(&self) -> Option<f64> {
@@ -232,7 +169,7 @@ impl Solver for DeviceSolver<f32> {
 
 impl DeviceSolver<f32> {
     /// Factorizes what the device makes of the values of `a`.
-    fn refactorize_rounded(&mut self, a: &SymmetricCsc<f64>) -> Result<(), FactorError> {
+    pub(super) fn refactorize_rounded(&mut self, a: &SymmetricCsc<f64>) -> Result<(), FactorError> {
         let values = Values::Host(a.values());
         match self.rounding.factorize(values, &mut self.factor)? {
             None => Ok(()),
@@ -315,14 +252,4 @@ pub(super) fn report(columns: Vec<ColumnReport>, options: &RefineOptions) -> Ref
     let good = |c: &ColumnReport| c.componentwise_backward_error <= options.accept;
     let converged = columns.iter().all(good);
     RefineReport { columns, converged }
-}
-
-fn of_current<T: Wide>(
-    solver: &DeviceSolver<T>,
-    what: impl FnOnce(&DeviceSolver<T>) -> Result<f64, GpuError>,
-) -> Result<f64, SolveError> {
-    if !solver.factor.is_current() {
-        return Err(SolveError::Stale);
-    }
-    Ok(what(solver)?)
 }

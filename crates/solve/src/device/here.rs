@@ -2,7 +2,8 @@
 
 use tamarack_gpu::primitives::{MatrixView, MatrixViewMut};
 use tamarack_gpu::{DeviceView, Stream};
-use tamarack_numeric::{DeviceFactor, DeviceValue, FactorError};
+use tamarack_numeric::{DeviceFactor, DeviceValue, FactorError, OnNotSpd};
+use tamarack_sparse::SymmetricCsc;
 
 use super::engine::report;
 use super::scaled::{Rounding, Values};
@@ -26,6 +27,12 @@ pub(super) trait Wide: DeviceValue {
         solver: &mut DeviceSolver<Self>,
         values: DeviceView<'_, f64>,
     ) -> Result<(), FactorError>;
+
+    /// Factorizes a matrix that is on the host.
+    fn refactorize(
+        solver: &mut DeviceSolver<Self>,
+        a: &SymmetricCsc<f64>,
+    ) -> Result<(), FactorError>;
 }
 
 impl Wide for f64 {
@@ -38,6 +45,13 @@ impl Wide for f64 {
         values: DeviceView<'_, f64>,
     ) -> Result<(), FactorError> {
         solver.factor.refactorize_device(values)
+    }
+
+    fn refactorize(
+        solver: &mut DeviceSolver<f64>,
+        a: &SymmetricCsc<f64>,
+    ) -> Result<(), FactorError> {
+        solver.factor.refactorize(a)
     }
 }
 
@@ -58,6 +72,18 @@ impl Wide for f32 {
             None => Ok(()),
             Some(bad) => Err(factor.refusal(bad)),
         }
+    }
+
+    fn refactorize(
+        solver: &mut DeviceSolver<f32>,
+        a: &SymmetricCsc<f64>,
+    ) -> Result<(), FactorError> {
+        solver.factor.check_pattern(a.pattern())?;
+        if solver.factor.options().not_spd == OnNotSpd::Fail {
+            return solver.refactorize_rounded(a);
+        }
+        solver.rounding.outdate();
+        solver.factor.refactorize(&a.cast())
     }
 }
 
