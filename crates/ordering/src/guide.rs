@@ -59,11 +59,16 @@ impl Coordinates {
     /// From points, each of which has so many unknowns, one after the other: 3 for displacements of a solid.
     ///
     /// # Errors
-    /// As [`from_columns`](Self::from_columns).
+    /// As [`from_columns`](Self::from_columns), and [`OrderingError::TooLarge`] for more unknowns than an ordering can have.
     pub fn from_points<const D: usize>(
         points: &[[f64; D]],
         unknowns_per_point: usize,
     ) -> Result<Self, OrderingError> {
+        let (n, limit) = (points.len() as u64, crate::mindeg::MAX_ORDER as u64);
+        let n = n.saturating_mul(unknowns_per_point as u64);
+        if n > limit {
+            return Err(OrderingError::TooLarge { n, limit });
+        }
         let axis = |d: usize| {
             let values = points.iter().map(move |p| p[d]);
             values.flat_map(|x| std::iter::repeat_n(x, unknowns_per_point))
@@ -227,6 +232,8 @@ mod tests {
 
     #[test]
     fn strange_coordinates_are_errors() {
+        let many = Coordinates::from_points(&[[0.0]], usize::MAX);
+        assert!(matches!(many, Err(OrderingError::TooLarge { .. })));
         let error = Coordinates::from_columns(3, vec![0.0; 4]).unwrap_err();
         assert!(error.to_string().contains("4"), "{error}");
         let error = Coordinates::from_columns(2, vec![0.0, 1.0, f64::NAN, 0.0]).unwrap_err();

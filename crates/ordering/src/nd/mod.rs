@@ -75,6 +75,10 @@ const LARGE: usize = 50_000;
 const MIDDLING: std::ops::Range<usize> = 1000..20_000;
 const FEW_OF: u64 = 8;
 
+/// Bisections one below the other of a piece, at most: with a quarter on the lighter side, as [`NdOptions::imbalance`] has it, a graph of 2^32
+/// vertices has 77. Where it lets vertices be cut off one by one, each would take its place on the stack.
+const DEEPEST: u32 = 100;
+
 /// A graph has so many pieces, if they may be small enough for that.
 const PIECES: usize = 16;
 
@@ -200,8 +204,20 @@ impl<'a> Dissection<'a> {
         seed: u64,
         space: &mut Space,
     ) -> Result<(), OrderingError> {
+        self.dissect_within(DEEPEST, graph, list, seed, space)
+    }
+
+    /// The same by so many bisections one below the other.
+    fn dissect_within(
+        &self,
+        depth: u32,
+        graph: Weighted,
+        list: &mut [u32],
+        seed: u64,
+        space: &mut Space,
+    ) -> Result<(), OrderingError> {
         self.go_on()?;
-        if graph.n() <= self.options.leaf {
+        if graph.n() <= self.options.leaf || depth == 0 {
             space.graphs.push(graph);
             return space.leaf.order(self.graph, list, self.stop);
         }
@@ -216,7 +232,9 @@ impl<'a> Dissection<'a> {
             separation,
             list,
             space,
-            |side, graph, list, space| self.dissect(graph, list, seeds[side], space),
+            |side, graph, list, space| {
+                self.dissect_within(depth - 1, graph, list, seeds[side], space)
+            },
         )
     }
 
@@ -234,7 +252,7 @@ impl<'a> Dissection<'a> {
         }
         let even = bisector.bisect(graph, &self.options.priced(EVEN), THOROUGH, mix(seed ^ 3));
         let [a, b, separator] = even.weight;
-        if 3 * separator <= a.min(b) {
+        if a.min(b) > 0 && 3 * separator <= a.min(b) {
             return Some(even);
         }
         bisector.recycle(even);

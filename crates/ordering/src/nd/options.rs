@@ -26,7 +26,7 @@ pub struct NdOptions {
     pub starts: u32,
     /// Coarsening stops at so many vertices.
     pub coarsest: usize,
-    /// Weight of the heavier side over half of the weight, at most.
+    /// Weight of the heavier side over half of the weight, at most: from 1, which wants equal halves, to 2, with which anything may be cut off.
     pub imbalance: f64,
     /// Price of imbalance: a separator may be larger by the factor `1 + price · ((a - b) / n)²` if that
     /// makes its sides `a` and `b` equal.

@@ -72,3 +72,24 @@ fn planes_with_eight_neighbors_are_cut_by_straight_lines() {
     // Up to 3.5e8 where the first separator has no rivals.
     assert_less(&grid([250, 250, 1], false, &cube_steps()), 3.0e8);
 }
+
+#[test]
+fn uneven_halves_do_not_fill_the_stack() {
+    let square = grid([120, 120, 1], false, &STAR);
+    let default = NdOptions::default();
+    let anything_off = NdOptions {
+        imbalance: 2.0,
+        ..default.clone()
+    };
+    let to_the_end = NdOptions {
+        leaf: 1,
+        coarsest: 1,
+        starts: 1,
+        ..default
+    };
+    for options in [anything_off, to_the_end] {
+        let method = Method::NestedDissection(options);
+        let found = crate::order(&square, &method, &mut crate::Workspace::new());
+        assert_eq!(found.unwrap().len(), square.n());
+    }
+}
