@@ -76,9 +76,14 @@ impl<'a, T: Real> StripsRef<'a, T> {
     /// View of a panel at the beginning of `values`.
     ///
     /// # Panics
-    /// If `values` is shorter than its layout.
+    /// If `values` is shorter than its layout, or the layout is none: more columns than rows, or tiles of another size than
+    /// [`Strips::panel`] has.
     #[inline]
     pub fn new(values: &'a [T], layout: Strips, isa: Isa) -> Self {
+        assert!(
+            layout.cols <= layout.rows && layout.tile == line::<T>(),
+            "no layout of a panel of these numbers"
+        );
         assert!(
             values.len() >= layout.len(),
             "panel is too short for its front"

@@ -59,9 +59,13 @@ impl<'a, T: Real> PanelRef<'a, T> {
     /// View of a panel at the beginning of `values`.
     ///
     /// # Panics
-    /// If `values` is shorter than its layout.
+    /// If `values` is shorter than its layout, or the layout is none: more columns than rows, or blocks of no columns.
     #[inline]
     pub fn new(values: &'a [T], layout: BlockColumns, isa: Isa) -> Self {
+        assert!(
+            layout.cols <= layout.rows && layout.block > 0,
+            "no layout of a panel"
+        );
         assert!(
             values.len() >= layout.len(),
             "panel is too short for its front"

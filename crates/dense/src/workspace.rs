@@ -16,8 +16,9 @@ pub(crate) const PACK_PAD: usize = 16;
 const MC: usize = 192;
 /// Columns of C per packed block of B.
 const NC: usize = 384;
-/// Least width of the block that a panel solve keeps packed.
+/// Least width of the block that a panel solve keeps packed, and the largest: wider blocks are solved in parts.
 pub(crate) const SOLVE_COLUMNS: usize = 128;
+const WIDEST: usize = 1 << 16;
 
 /// Room for `len` numbers, none of which is there: many factors need little of it, and a team's workspaces would be cleared one after
 /// another by the thread that makes them. Where debug assertions are on, and in this crate's tests, it holds NaN, which shows in all that is
@@ -75,7 +76,7 @@ impl Sizes {
         let order = order.max(1);
         let mc = MC.min(order).next_multiple_of(S::MR);
         let (nc, kc) = (NC.min(order).next_multiple_of(S::NR), KC.min(order));
-        let solve_columns = block.max(SOLVE_COLUMNS).next_multiple_of(16);
+        let solve_columns = block.clamp(SOLVE_COLUMNS, WIDEST).next_multiple_of(16);
         Self {
             mc,
             nc,

@@ -33,9 +33,14 @@ pub enum PlanError {
         /// Precision of the factor.
         precision: Precision,
     },
-    /// The block width must be at least 1.
-    #[error("the block width is 0; it must be at least 1")]
-    Block,
+    /// A block width that no plan is made for.
+    #[error("the block width is {block}; it must be from 1 to {most}")]
+    Block {
+        /// The width as given.
+        block: usize,
+        /// The largest one.
+        most: usize,
+    },
     /// Sizes do not fit 64 bits.
     #[error("the factor has more entries than 64-bit offsets can address")]
     TooLarge,

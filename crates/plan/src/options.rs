@@ -28,8 +28,13 @@ impl Precision {
 pub struct PlanOptions {
     /// Precision of the factor.
     pub precision: Precision,
-    /// Columns of a block column of panels and update matrices.
+    /// Columns of a block column of panels and update matrices, 1 to [`WIDEST`](Self::WIDEST).
     pub block: usize,
+}
+
+impl PlanOptions {
+    /// Columns of a block column, at most.
+    pub const WIDEST: usize = 1 << 16;
 }
 
 impl Default for PlanOptions {

@@ -1,5 +1,6 @@
 //! The plan of a factorization.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ pub enum UpdatePlace {
 
 /// Everything about a factorization that is known before it: immutable, shared, and cheap next to
 /// the symbolic factor.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct FactorPlan {
     symbolic: Arc<SymbolicFactor>,
     options: PlanOptions,
@@ -48,6 +49,18 @@ pub struct FactorPlan {
     alone_secs: f64,
 }
 
+impl fmt::Debug for FactorPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FactorPlan")
+            .field("symbolic", &self.symbolic)
+            .field("options", &self.options)
+            .field("threads", &self.threads)
+            .field("memory", &self.memory)
+            .field("predicted_secs", &self.predicted_secs)
+            .finish_non_exhaustive()
+    }
+}
+
 impl FactorPlan {
     /// Plans a factorization on `machine`. Nothing large is allocated.
     ///
@@ -58,8 +71,9 @@ impl FactorPlan {
         machine: &Machine,
         options: &PlanOptions,
     ) -> Result<Self, PlanError> {
-        if options.block == 0 {
-            return Err(PlanError::Block);
+        if !(1..=PlanOptions::WIDEST).contains(&options.block) {
+            let (block, most) = (options.block, PlanOptions::WIDEST);
+            return Err(PlanError::Block { block, most });
         }
         let count = symbolic.supernodes();
         let rates = machine.rates(options.precision);

@@ -267,12 +267,15 @@ fn what_does_not_fit_is_refused_with_the_numbers() {
         let error = FactorPlan::new(symbolic.clone(), &machine, &options).unwrap_err();
         assert_eq!(error.to_string().contains("mixed"), advised, "{error}");
     }
-    let no_block = PlanOptions {
-        block: 0,
-        ..PlanOptions::default()
-    };
-    assert_eq!(
-        FactorPlan::new(symbolic, &Machine::default(), &no_block).err(),
-        Some(PlanError::Block)
-    );
+    for block in [0, PlanOptions::WIDEST + 1, usize::MAX - 15, usize::MAX] {
+        let options = PlanOptions {
+            block,
+            ..PlanOptions::default()
+        };
+        let most = PlanOptions::WIDEST;
+        assert_eq!(
+            FactorPlan::new(symbolic.clone(), &Machine::default(), &options).err(),
+            Some(PlanError::Block { block, most })
+        );
+    }
 }

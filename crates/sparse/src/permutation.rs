@@ -108,13 +108,15 @@ impl Permutation {
         if !right || n >= u32::MAX as usize {
             return None;
         }
-        let mut to_user = zeroed(n);
-        let places = to_user.par_iter_mut().zip(order).with_min_len(CHUNK);
-        places.for_each(|(place, index)| *place = index.to_index().unwrap_or(0) as u32);
         let mut to_elim: Vec<u32> = steps.into_iter().map(AtomicU32::into_inner).collect();
         to_elim.par_chunks_mut(CHUNK).for_each(|steps| {
             steps.iter_mut().for_each(|step| *step -= 1);
         });
+        // From what was checked: indices of others' types may say something else when they are asked again.
+        let to_user: Vec<AtomicU32> = zeroed::<u32>(n).into_iter().map(AtomicU32::new).collect();
+        let places = to_elim.par_iter().enumerate().with_min_len(CHUNK);
+        places.for_each(|(unknown, &step)| to_user[step as usize].store(unknown as u32, Relaxed));
+        let to_user = to_user.into_iter().map(AtomicU32::into_inner).collect();
         Some(Self { to_user, to_elim })
     }
 

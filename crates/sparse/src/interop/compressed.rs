@@ -39,7 +39,8 @@ struct Source<F> {
     column: F,
 }
 
-/// The index; only used once [`Source::check`] has seen that it is below n.
+/// The index. [`Source::check`] has seen that it is below n, but storage of others may say something else each time: what is built is
+/// checked again.
 fn at<I: IndexLike>(index: I) -> usize {
     index.to_index().unwrap_or(u64::MAX) as usize
 }
@@ -135,8 +136,7 @@ impl<'a, I: IndexLike + 'a, T: Scalar, F: Fn(usize) -> (&'a [I], &'a [T])> Sourc
             }
             col_ptr.push(row_idx.len() as u64);
         }
-        let pattern = Pattern::from_checked(n, col_ptr, row_idx);
-        Ok(SymmetricCsc::new(pattern.shared(), out)?)
+        Ok(SymmetricCsc::lower(n, &col_ptr, &row_idx, &out)?)
     }
 
     fn transposed_upper(&self, sides: Sides<T>) -> Result<SymmetricCsc<T>, InteropError> {
@@ -166,8 +166,7 @@ impl<'a, I: IndexLike + 'a, T: Scalar, F: Fn(usize) -> (&'a [I], &'a [T])> Sourc
                 place(i, j, v);
             }
         }
-        let pattern = Pattern::from_checked(n, col_ptr, row_idx);
-        Ok(SymmetricCsc::new(pattern.shared(), out)?)
+        Ok(SymmetricCsc::lower(n, &col_ptr, &row_idx, &out)?)
     }
 }
 

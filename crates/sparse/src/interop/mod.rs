@@ -7,7 +7,7 @@
 //! | `nalgebra-sparse` 0.12 | `CscMatrix` | `nalgebra` |
 //!
 //! *To us*, `SymmetricCsc::try_from(&theirs)`: a matrix with entries on both sides of the diagonal
-//! must be symmetric (up to rounding; the lower triangle is kept); one with entries on a single
+//! must be symmetric (but for differences of 1e-12 of an entry or of the diagonal; the lower triangle is kept); one with entries on a single
 //! side is taken for that triangle of a symmetric matrix. Missing diagonal entries become explicit
 //! zeros. *From us*, `From<&SymmetricCsc>` gives the full matrix and `From<Lower>` the lower
 //! triangle, sorted. Time and memory are linear in the entries.

@@ -181,3 +181,32 @@ fn bad_shapes_and_indices_are_errors() {
         InteropError::Structure(StructureError::OrderTooLarge { .. })
     ));
 }
+
+#[test]
+fn storage_that_says_something_else_each_time_makes_no_wrong_pattern() {
+    let told = [[0u32, 1, 2], [0, 1, 2], [0, 1, 2]];
+    let lies = [[0u32, 300_000_000, 2], [2, 1, 1], [0, 1, 2]];
+    let values = [4.0, 0.0, 0.0];
+    for upper in [false, true] {
+        for honest in 0..12 {
+            let looks = std::cell::Cell::new(0);
+            let found = symmetric(3, 3, |j| {
+                looks.set(looks.get() + 1);
+                let rows = if looks.get() > honest {
+                    &lies[j]
+                } else {
+                    &told[j]
+                };
+                let own = if upper { 0..=j } else { j..=2 };
+                (&rows[own.clone()], &values[own])
+            });
+            if let Ok(a) = found {
+                let p = a.pattern();
+                assert_eq!(
+                    Pattern::lower(3, p.col_ptr(), p.row_idx()).as_ref(),
+                    Ok(&**p)
+                );
+            }
+        }
+    }
+}
