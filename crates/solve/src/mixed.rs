@@ -9,6 +9,7 @@ use tamarack_numeric::{Control, FactorError, FactorOptions, OnNotSpd};
 use tamarack_sparse::{Pattern, SymmetricCsc};
 
 use crate::condition::InverseOf;
+use crate::diagonal::Diagonal;
 use crate::error::{SolveError, instead_of_single};
 use crate::inverse::Inverse;
 use crate::refine::{RefineOptions, RefineWorkspace};
@@ -102,23 +103,21 @@ impl MixedFactor {
         a: &SymmetricCsc<f64>,
         control: &Control<'_>,
     ) -> Result<(), SolveError> {
+        // Out of reach until it is right again, whatever happens: the caller's callback may panic.
+        let double = self.double.take();
         if let Some(single) = &mut self.single {
             match single.refactorize(a, control) {
-                Ok(()) => {
-                    self.double = None;
-                    return Ok(());
-                }
+                Ok(()) => return Ok(()),
                 Err(FactorError::NotPositiveDefinite(_)) => {}
                 Err(error) => {
-                    if !matches!(error, FactorError::Pattern { .. }) {
-                        self.double = None;
+                    if matches!(error, FactorError::Pattern { .. }) {
+                        self.double = double;
                     }
                     return Err(error.into());
                 }
             }
         }
-        // Out of reach until it is right again, whatever happens.
-        match self.double.take() {
+        match double {
             Some(mut factor) => {
                 let done = factor.refactorize(a, control);
                 if matches!(done, Ok(()) | Err(FactorError::Pattern { .. })) {
@@ -234,13 +233,13 @@ impl MixedFactor {
         }
     }
 
-    /// Natural logarithm of the determinant of A.
+    /// The diagonal of the factor in use.
     ///
     /// # Errors
-    /// [`SolveError::Stale`].
-    pub fn log_determinant(&self) -> Result<f64, SolveError> {
+    /// As [`Solver::diagonal`].
+    pub fn diagonal(&self) -> Result<Diagonal, SolveError> {
         match (&self.double, &self.single) {
-            (Some(factor), _) | (None, Some(factor)) => factor.log_determinant(),
+            (Some(factor), _) | (None, Some(factor)) => factor.diagonal(),
             (None, None) => Err(SolveError::Stale),
         }
     }

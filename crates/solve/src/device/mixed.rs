@@ -51,23 +51,21 @@ impl MixedFactor {
     /// # Errors
     /// As [`OnDevice::refactorize`] in double precision.
     pub fn refactorize_device(&mut self, values: DeviceView<'_, f64>) -> Result<(), SolveError> {
+        // Out of reach until it is right again, whatever happens.
+        let double = self.double.take();
         if let Some(single) = &mut self.single {
             match here(single)?.refactorize(values) {
-                Ok(()) => {
-                    self.double = None;
-                    return Ok(());
-                }
+                Ok(()) => return Ok(()),
                 Err(SolveError::Factor(FactorError::Pivot { .. })) => {}
                 Err(error) => {
-                    if !matches!(error, SolveError::Values { .. }) {
-                        self.double = None;
+                    if matches!(error, SolveError::Values { .. }) {
+                        self.double = double;
                     }
                     return Err(error);
                 }
             }
         }
-        // Out of reach until it is right again, whatever happens.
-        let Some(mut factor) = self.double.take() else {
+        let Some(mut factor) = double else {
             return self.double_of(values);
         };
         let done = here(&mut factor)?.refactorize(values);
