@@ -120,7 +120,7 @@ impl From<Error> for Failure {
                 ("not_positive_definite", exit_code::NOT_POSITIVE_DEFINITE)
             }
             ErrorKind::Cancelled => ("cancelled", exit_code::INTERRUPTED),
-            ErrorKind::Usage => ("usage", exit_code::USAGE),
+            ErrorKind::Usage | ErrorKind::Stale => ("usage", exit_code::USAGE),
             // Resources, and kinds that are added later.
             _ => ("resources", exit_code::RESOURCES),
         };

@@ -24,8 +24,8 @@ pub enum OnNotSpd {
     /// Report it.
     #[default]
     Fail,
-    /// Factorize `A + σI` instead, with the smallest σ of a rising sequence that works; see
-    /// [`NumericFactor::shift`].
+    /// Factorize `A + σI` instead, with the first σ of a rising sequence that works: 0, then `16 ε ‖A‖∞`, then always 16 times as
+    /// much. Each is another factorization, and the last may be 16 times as large as it need be. The factor's `shift` says which it was.
     Shift,
 }
 

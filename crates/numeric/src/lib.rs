@@ -32,7 +32,7 @@ pub use device::{
 };
 pub use error::FactorError;
 pub use factor::{FactorOptions, NumericFactor, OnNotSpd, PanelView};
-pub use not_spd::{Cause, NotPositiveDefinite};
+pub use not_spd::{Cause, NotPositiveDefinite, vanishing_share};
 pub use profile::{
     Activity, CLASS_BOUNDS, Call, ClassTime, Event, FrontId, LaneTime, Part, Phase, PhaseTime,
     Profile, Profiler, Span,

@@ -12,7 +12,7 @@ pub struct NotPositiveDefinite {
     pub column: UserIdx,
     /// Its position in the elimination, counted from 0.
     pub position: ElimIdx,
-    /// The pivot: what was left of the diagonal entry; NaN where NaN or infinity came in. Positive if it is subnormal.
+    /// The pivot: what was left of the diagonal entry; NaN or infinite where NaN or infinity came in, or numbers overflowed. Positive if it is subnormal.
     pub pivot: f64,
     /// What the matrix suggests as the cause.
     pub cause: Cause,
@@ -63,6 +63,12 @@ pub enum Cause {
 /// Pivots below this share of their diagonal entry, times √n and the rounding unit, have vanished.
 const VANISHED: f64 = 64.0;
 
+/// The share of its diagonal entry up to which a pivot may be rounding alone, in a matrix of order `n` whose numbers have this relative
+/// `epsilon`: `64 ε √n`.
+pub fn vanishing_share(n: usize, epsilon: f64) -> f64 {
+    VANISHED * epsilon * (n as f64).sqrt()
+}
+
 impl NotPositiveDefinite {
     /// Looks up the user's column and the likely cause.
     pub fn diagnose<T: Scalar>(
@@ -73,7 +79,7 @@ impl NotPositiveDefinite {
     ) -> Self {
         let column = symbolic.permutation().user(position);
         let diagonal = a.column(column.get()).1[0].to_f64();
-        let rounding = VANISHED * T::EPSILON.to_f64() * (a.n() as f64).sqrt();
+        let rounding = vanishing_share(a.n(), T::EPSILON.to_f64());
         let cause = if !pivot.is_finite() {
             first_not_finite(a).unwrap_or(Cause::Overflow)
         } else if pivot > 0.0 && pivot > rounding * diagonal {

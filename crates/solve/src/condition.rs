@@ -1,8 +1,7 @@
-//! Estimates from a factor: 1-norm condition number, forward error bound, determinant.
+//! Estimates from a factor: 1-norm condition number, forward error bound.
 
-use tamarack_numeric::{NumericFactor, Value};
+use tamarack_sparse::SymmetricCsc;
 use tamarack_sparse::memory::{filled, with_room, zeroed};
-use tamarack_sparse::{Scalar, SymmetricCsc};
 
 use crate::error::{SolveError, check_len};
 use crate::inverse::{Inverse, power_of_two_near};
@@ -204,24 +203,6 @@ fn norm1_estimate(
     apply(&mut x, Transposed(false))?;
     let other = 2.0 * norm1(&x) / (3.0 * n as f64);
     Ok(if other > estimate { other } else { estimate })
-}
-
-/// `log det A = 2 Σ log l_ii`, natural logarithm.
-///
-/// # Errors
-/// [`SolveError::Stale`].
-pub fn log_determinant<T: Value>(factor: &NumericFactor<T>) -> Result<f64, SolveError> {
-    if !factor.is_current() {
-        return Err(SolveError::Stale);
-    }
-    let mut sum = 0.0;
-    for s in 0..factor.symbolic().supernodes() {
-        let (layout, panel) = (factor.plan().panel_layout(s), factor.panel(s));
-        sum += (0..layout.cols())
-            .map(|j| Scalar::to_f64(layout.entry(panel, j, j)).ln())
-            .sum::<f64>();
-    }
-    Ok(2.0 * sum)
 }
 
 #[cfg(test)]

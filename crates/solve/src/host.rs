@@ -7,7 +7,7 @@ use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, Team,
 use tamarack_plan::{FactorPlan, Machine, PlanOptions, Precision};
 use tamarack_sparse::SymmetricCsc;
 
-use crate::condition::log_determinant;
+use crate::diagonal::Diagonal;
 use crate::error::{SolveError, check_len};
 use crate::inverse::{Inverse, Ranged, Scaled};
 use crate::plan::Substitution;
@@ -214,11 +214,11 @@ impl<T: Rounded> Solver for HostSolver<T> {
         done.map_err(|error| self.matrix.explain(a, error))
     }
 
-    fn log_determinant(&self) -> Result<f64, SolveError> {
-        let of_factor = log_determinant(&self.factor)?;
-        // det(D A D) = det(A) det(D)².
-        let scale = self.matrix.scale.iter().flatten();
-        Ok(of_factor - 2.0 * scale.map(|d| d.ln()).sum::<f64>())
+    fn diagonal(&self) -> Result<Diagonal, SolveError> {
+        Ok(Diagonal {
+            scale: self.matrix.scale.clone(),
+            ..Diagonal::of(&self.factor)?
+        })
     }
 
     fn shift(&self) -> Option<f64> {

@@ -22,7 +22,7 @@ use crate::tiles::Tiles;
 /// How answers are refined.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RefineOptions {
-    /// Steps at most; 0 only measures the errors.
+    /// Steps at most; 0 only measures the errors. In mixed precision twice as many: each gains half of the digits, or fewer.
     pub max_steps: usize,
     /// Componentwise backward error that ends the refinement, instead of the [`goal`](Self::goal) of the pattern.
     pub stop_at: Option<f64>,

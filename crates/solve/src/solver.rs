@@ -10,6 +10,7 @@ use tamarack_sparse::{Pattern, SymmetricCsc};
 
 use crate::conjugate::{Here, conjugate_gradients};
 use crate::copy::copy_by;
+use crate::diagonal::Diagonal;
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
 use crate::refine::{Measured, RefineOptions, RefineWorkspace, refine};
@@ -90,11 +91,11 @@ pub trait Solver: Inverse + Debug + Send + Sync {
         conjugate_gradients_here(self, a, b, x, options, workspace)
     }
 
-    /// Natural logarithm of the determinant of what was factorized, the scaling undone.
+    /// The diagonal of what was factorized.
     ///
     /// # Errors
-    /// [`SolveError::Stale`].
-    fn log_determinant(&self) -> Result<f64, SolveError>;
+    /// [`SolveError::Stale`], or a failing device.
+    fn diagonal(&self) -> Result<Diagonal, SolveError>;
 
     /// The σ of `A + σI` that was factorized instead of A, where that was asked for and needed.
     fn shift(&self) -> Option<f64>;

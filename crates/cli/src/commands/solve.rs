@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tamarack::io::{DenseColumns, write_vectors};
 use tamarack::{
-    Analysis, Control, Error, Factor, Limits, OnNotSpd, Options, Profile, Progress,
+    Analysis, Control, Error, Factor, Limits, OnNotSpd, Options, Outcome, Profile, Progress,
     ResidualPrecision, SolveReport, SymmetricCsc,
 };
 
@@ -19,7 +19,7 @@ use crate::peak::Peak;
 use crate::progress::Talk;
 use crate::{cache, files, input, interrupt, machine, out, room, trace};
 
-use report::{Accuracy, FactorizeReport, Report, SolveTimes, outcome};
+use report::{Accuracy, FactorizeReport, PivotReport, Report, SolveTimes, outcome};
 
 pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     input::check_ordering(&args.ordering.ordering)?;
@@ -57,7 +57,15 @@ pub fn run(args: &SolveArgs, json: bool, talk: Talk) -> Result<(), Failure> {
     let written = write_solution(args.output.as_deref(), &x, talk);
     let profile = analysis.take_profile();
     let device = analysis.take_device_profile()?;
-    let accuracy = measure(args, a, kept.as_ref(), &x.values, &mut factor, &solved)?;
+    let mut accuracy = measure(args, a, kept.as_ref(), &x.values, &mut factor, &solved)?;
+    // From a GPU the whole factor would have to come.
+    if analysis.gpu().is_none() || args.condition {
+        accuracy.smallest_pivot = smallest_pivot(args, a, &factor, &solved)?;
+    }
+    let vanished = accuracy.smallest_pivot.as_ref().filter(|p| p.vanished);
+    if let Some(pivot) = vanished {
+        talk.warn(&pivot.warning());
+    }
     // On a GPU the host's threads wait.
     let of_host = profile.as_ref().filter(|_| device.is_none());
     let of_host = of_host.map(|p| report_profile(p, &analysis, talk));
@@ -197,6 +205,27 @@ fn factorize(
     Ok((factor, bar.done()))
 }
 
+/// The smallest pivot. In single precision many vanish, and refinement helps: nothing is said of these.
+fn smallest_pivot(
+    args: &SolveArgs,
+    a: &SymmetricCsc<f64>,
+    factor: &Factor,
+    solved: &SolveReport,
+) -> Result<Option<PivotReport>, Error> {
+    let is_double = match args.machine.precision {
+        PrecisionArg::F64 => true,
+        PrecisionArg::F32 => false,
+        PrecisionArg::Mixed => solved.outcome == Outcome::Double,
+    };
+    let found = factor.smallest_pivot(a)?;
+    Ok(found.map(|found| PivotReport {
+        column: found.column.0,
+        pivot: found.pivot,
+        share: found.share,
+        vanished: is_double && found.has_vanished(),
+    }))
+}
+
 fn measure(
     args: &SolveArgs,
     a: &SymmetricCsc<f64>,
@@ -237,6 +266,7 @@ fn measure(
         }),
         forward_error_bound: bound,
         condition,
+        smallest_pivot: None,
         tolerance,
         solved: normwise <= tolerance,
     })

@@ -42,14 +42,13 @@ impl<T: DeviceValue> DeviceFactor<T> {
         Room::new(&self.gpu, &self.arena, panels * size_of::<T>() + kept)
     }
 
-    /// Natural logarithm of the determinant of what was factorized; meaningless while the factor is stale. Reads
-    /// all panels.
+    /// The diagonal of L, elimination order, length n; meaningless while the factor is stale. Reads all panels.
     ///
     /// # Errors
     /// A failing device.
-    pub fn log_determinant(&self) -> Result<f64, GpuError> {
+    pub fn diagonal(&self) -> Result<Vec<f64>, GpuError> {
         let (staged, symbolic) = (self.plan.staged(), self.plan.symbolic());
-        let mut of = vec![0.0; symbolic.supernodes()];
+        let mut of = vec![0.0; symbolic.n()];
         let (mut host, mut from): (Vec<T>, u64) = (Vec::new(), 0);
         // Panels stand one behind the other in the order of the stages.
         for &s in (0..staged.stages()).flat_map(|k| staged.stage(k)) {
@@ -64,9 +63,12 @@ impl<T: DeviceValue> DeviceFactor<T> {
             }
             let panel = Placed::packed(front.panel - from, shape.panel_height);
             let diagonal = (0..front.pivots).map(|j| host[panel.index(j, j) as usize]);
-            of[s as usize] = diagonal.map(|d| Scalar::to_f64(d).ln()).sum::<f64>();
+            let own = &mut of[symbolic.columns(s as usize)];
+            own.iter_mut()
+                .zip(diagonal)
+                .for_each(|(to, d)| *to = Scalar::to_f64(d));
         }
-        Ok(2.0 * of.iter().sum::<f64>())
+        Ok(of)
     }
 }
 

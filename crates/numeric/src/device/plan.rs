@@ -1,5 +1,6 @@
 //! Where everything stands on the device, and which kernels work on a front.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -77,11 +78,20 @@ pub enum FrontKind {
 }
 
 /// The places of a factorization on a device; immutable, without a device.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct DevicePlan {
     staged: StagedPlan,
     fills: Vec<Range<usize>>,
     options: DeviceOptions,
+}
+
+impl fmt::Debug for DevicePlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DevicePlan")
+            .field("symbolic", self.symbolic())
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
 }
 
 impl DevicePlan {

@@ -7,11 +7,12 @@ use tamarack_numeric::{
     Control, DevicePlan, FactorError, FactorOptions, NotPositiveDefinite, OnNotSpd,
 };
 use tamarack_plan::Precision;
-use tamarack_sparse::{Pattern, SymmetricCsc};
+use tamarack_sparse::{Pattern, Scalar, SymmetricCsc};
 
 use super::here::Wide;
 use super::scaled::{Rounding, Values};
 use super::solver::DeviceSolver;
+use crate::diagonal::Diagonal;
 use crate::error::{SolveError, check_len};
 use crate::refine::{RefineOptions, RefineWorkspace};
 use crate::report::{ColumnReport, RefineReport};
@@ -149,13 +150,16 @@ impl<T: Wide> Solver for DeviceSolver<T> {
         improved(self, a, b, x, options, workspace)
     }
 
-    fn log_determinant(&self) -> Result<f64, SolveError> {
+    fn diagonal(&self) -> Result<Diagonal, SolveError> {
         if !self.factor.is_current() {
             return Err(SolveError::Stale);
         }
-        // det(D A D) = det(A) det(D)²; D is the identity where nothing was scaled.
-        let scaling = self.rounding.log_determinant(self.factor.stream())?;
-        Ok(self.factor.log_determinant()? - 2.0 * scaling)
+        Ok(Diagonal {
+            l: self.factor.diagonal()?,
+            scale: self.rounding.scale(self.factor.stream())?,
+            shift: self.factor.shift(),
+            epsilon: Scalar::to_f64(T::EPSILON),
+        })
     }
 
     fn shift(&self) -> Option<f64> {

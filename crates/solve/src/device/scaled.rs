@@ -155,15 +155,11 @@ impl Rounding {
         }
     }
 
-    /// Natural logarithm of the determinant of D.
-    pub fn log_determinant(&self, stream: &Stream) -> Result<f64, GpuError> {
-        match self.0.as_ref().filter(|parts| parts.scaled) {
-            None => Ok(0.0),
-            Some(parts) => {
-                let scale = stream.to_host(parts.scaling.diagonal())?;
-                Ok(scale.iter().map(|d| d.ln()).sum())
-            }
-        }
+    /// The diagonal of D, user order, where the matrix is scaled.
+    pub fn scale(&self, stream: &Stream) -> Result<Option<Vec<f64>>, GpuError> {
+        let parts = self.0.as_ref().filter(|parts| parts.scaled);
+        let scale = |parts: &Parts| stream.to_host(parts.scaling.diagonal());
+        parts.map(scale).transpose()
     }
 }
 

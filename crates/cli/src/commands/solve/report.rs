@@ -61,8 +61,32 @@ pub struct Accuracy {
     pub forward_error_bound: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smallest_pivot: Option<PivotReport>,
     pub tolerance: f64,
     pub solved: bool,
+}
+
+/// What elimination left of a diagonal entry, at the least.
+#[derive(Debug, Serialize)]
+pub struct PivotReport {
+    /// User order, from 0.
+    pub column: u32,
+    pub pivot: f64,
+    /// The pivot over the diagonal entry.
+    pub share: f64,
+    /// Whether that may be rounding alone, in a factor in double precision.
+    pub vanished: bool,
+}
+
+impl PivotReport {
+    pub fn warning(&self) -> String {
+        format!(
+            "of the diagonal entry of column {} (counted from 0) {:.1e} is left: the matrix is singular to working precision, or \
+             nearly so, and answers may be meaningless; a missing constraint (rigid-body mode) is the usual cause",
+            self.column, self.share
+        )
+    }
 }
 
 /// What mixed precision came to, as [`SolveTimes`] has it.
