@@ -1,5 +1,6 @@
 //! The structure of a symmetric matrix: which entries of the lower triangle are stored.
 
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use thiserror::Error;
@@ -12,7 +13,7 @@ use crate::fingerprint::fingerprint;
 /// Invariants: `col_ptr` has length `n + 1`, starts at 0, does not decrease and ends at
 /// `row_idx.len()`; the rows of column `j` are strictly increasing, start with `j` itself (the
 /// diagonal is always present) and stay below `n`; `n <= 2^32 - 2`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Pattern {
     n: usize,
     col_ptr: Vec<u64>,
@@ -28,6 +29,24 @@ impl PartialEq for Pattern {
 }
 
 impl Eq for Pattern {}
+
+/// Entries that are written out for a person to read, at most.
+pub(crate) const FEW: usize = 64;
+
+/// Its size, and the arrays if they are small: whoever prints what holds a pattern wants to read the rest.
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Pattern");
+        out.field("n", &self.n)
+            .field("nnz_lower", &self.nnz_lower());
+        if self.row_idx.len() > FEW {
+            return out.finish_non_exhaustive();
+        }
+        out.field("col_ptr", &self.col_ptr)
+            .field("row_idx", &self.row_idx)
+            .finish()
+    }
+}
 
 /// Why arrays do not describe the lower triangle of a symmetric pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -52,7 +71,13 @@ pub enum StructureError {
         /// The length it must have.
         expected: u64,
     },
-    /// Offsets decrease, are negative, or do not start at 0.
+    /// Offsets that begin with something else than 0: with 1 where all indices count from 1.
+    #[error("`col_ptr` begins with {first}, not with 0: offsets and indices count from 0")]
+    FirstOffset {
+        /// The first offset.
+        first: u64,
+    },
+    /// Offsets decrease or are negative.
     #[error("`col_ptr` is not an increasing sequence from 0: see column {column}")]
     Offsets {
         /// First column whose offsets are wrong.
@@ -69,7 +94,10 @@ pub enum StructureError {
         n: usize,
     },
     /// An entry lies above the diagonal.
-    #[error("column {column} has row {row}, above the diagonal: only the lower triangle is stored")]
+    #[error(
+        "column {column} has row {row}, above the diagonal: only the lower triangle by columns, which is the upper one by rows, is \
+         taken; `Triplets` takes entries of both in any order"
+    )]
     AboveDiagonal {
         /// Column of the entry.
         column: usize,
@@ -77,7 +105,9 @@ pub enum StructureError {
         row: usize,
     },
     /// Rows within a column are not strictly increasing.
-    #[error("the rows of column {column} are not strictly increasing at row {row}")]
+    #[error(
+        "the rows of column {column} are not strictly increasing at row {row}; `Triplets` takes entries in any order"
+    )]
     NotSorted {
         /// The column.
         column: usize,
@@ -117,7 +147,10 @@ impl Pattern {
         for (j, p) in col_ptr.iter().enumerate() {
             let column = j.saturating_sub(1);
             let p = p.to_index().ok_or(StructureError::Offsets { column })?;
-            if p < last || (j == 0 && p != 0) {
+            if j == 0 && p != 0 {
+                return Err(StructureError::FirstOffset { first: p });
+            }
+            if p < last {
                 return Err(StructureError::Offsets { column });
             }
             last = p;
@@ -144,7 +177,13 @@ impl Pattern {
                     });
                 }
                 if next == column as u64 && row != next {
-                    return Err(StructureError::NoDiagonal { column });
+                    let rows = &row_idx[w[0] as usize..w[1] as usize];
+                    let is_later = rows.iter().any(|r| r.to_index() == Some(next));
+                    let row = column;
+                    return Err(match is_later {
+                        true => StructureError::NotSorted { column, row },
+                        false => StructureError::NoDiagonal { column },
+                    });
                 }
                 next = row + 1;
                 rows.push(row as u32);
@@ -304,7 +343,10 @@ mod tests {
             }
         );
         assert_eq!(low(2, &[0, 2, 1], &[0, 1]), E::Offsets { column: 1 });
-        assert_eq!(low(1, &[1, 2], &[0]), E::Offsets { column: 0 });
+        // The diagonal is there, in another place.
+        let unsorted = E::NotSorted { column: 0, row: 0 };
+        assert_eq!(low(2, &[0, 2, 3], &[1, 0, 1]), unsorted);
+        assert_eq!(low(1, &[1, 2], &[1]), E::FirstOffset { first: 1 });
         assert_eq!(low(1, &[0, -1], &[0]), E::Offsets { column: 0 });
         assert_eq!(
             low(2, &[0, 2, 3], &[0, 2, 1]),

@@ -1,18 +1,31 @@
 //! The lower triangle of a symmetric matrix, pattern and values.
 
+use std::fmt;
 use std::sync::Arc;
 
-use crate::pattern::check_len;
+use crate::pattern::{FEW, check_len};
 use crate::{IndexLike, Pattern, Scalar, StructureError};
 
 /// Lower triangle of a real symmetric matrix in compressed sparse columns, in user order.
 ///
 /// The structure is a shared [`Pattern`]; `values[k]` belongs to `row_idx[k]`. Values may be any
 /// numbers, NaN included: the factorization reports them where they do harm.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct SymmetricCsc<T> {
     pattern: Arc<Pattern>,
     values: Vec<T>,
+}
+
+/// The pattern, and the values if they are few.
+impl<T: fmt::Debug> fmt::Debug for SymmetricCsc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("SymmetricCsc");
+        out.field("pattern", &self.pattern);
+        if self.values.len() > FEW {
+            return out.finish_non_exhaustive();
+        }
+        out.field("values", &self.values).finish()
+    }
 }
 
 impl<T: Scalar> SymmetricCsc<T> {
@@ -66,6 +79,22 @@ impl<T: Scalar> SymmetricCsc<T> {
     #[inline]
     pub fn values(&self) -> &[T] {
         &self.values
+    }
+
+    /// The values alone: with [`pattern`](Self::pattern) they make the matrix again.
+    pub fn into_values(self) -> Vec<T> {
+        self.values
+    }
+
+    /// The entry of a row and a column, in either triangle; zero where none is stored. A search in one column.
+    ///
+    /// # Panics
+    /// If row or column is not below n.
+    pub fn get(&self, row: usize, column: usize) -> T {
+        assert!(row < self.n() && column < self.n(), "no such entry");
+        let (rows, values) = self.column(row.min(column));
+        let found = rows.binary_search(&(row.max(column) as u32));
+        found.map_or(T::ZERO, |k| values[k])
     }
 
     /// Values, to be overwritten in place by the next Newton or time step.
@@ -132,5 +161,19 @@ impl<T: Scalar> SymmetricCsc<T> {
             pattern: self.pattern.clone(),
             values,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_found_in_either_triangle() {
+        let a = SymmetricCsc::lower(3, &[0, 2, 3, 4], &[0, 2, 1, 2], &[4.0, -1.0, 5.0, 6.0]);
+        let a = a.unwrap();
+        assert_eq!([a.get(0, 0), a.get(2, 2), a.get(1, 1)], [4.0, 6.0, 5.0]);
+        assert_eq!([a.get(2, 0), a.get(0, 2), a.get(1, 0)], [-1.0, -1.0, 0.0]);
+        assert_eq!(a.into_values(), [4.0, -1.0, 5.0, 6.0]);
     }
 }

@@ -82,6 +82,9 @@ impl<T: Scalar> Triplets<T> {
     }
 
     /// Makes room for `additional` more entries.
+    ///
+    /// # Panics
+    /// As [`Vec::reserve`]: if there cannot be so many. [`try_reserve`](Self::try_reserve) says so instead.
     pub fn reserve(&mut self, additional: usize) {
         self.rows.reserve(additional);
         self.columns.reserve(additional);

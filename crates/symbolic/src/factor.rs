@@ -1,5 +1,6 @@
 //! The symbolic factor: supernodes, their structures, the assembly tree, the entry map.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Supernode `s` owns the contiguous columns [`columns(s)`](Self::columns); children come before
 /// their parent, every subtree is contiguous, and siblings stand in the order in which their
 /// update matrices are to be added. All rows are in elimination order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct SymbolicFactor {
     /// Fill-reducing ordering followed by the postorder; length n.
@@ -43,6 +44,16 @@ pub struct SymbolicFactor {
     pub(crate) stats: Stats,
     /// The pattern that was analyzed.
     pub(crate) analyzed: Analyzed,
+}
+
+impl fmt::Debug for SymbolicFactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SymbolicFactor")
+            .field("n", &self.n())
+            .field("supernodes", &self.supernodes())
+            .field("stats", &self.stats)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Exact counts of a symbolic factor.

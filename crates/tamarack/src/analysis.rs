@@ -3,6 +3,7 @@
 mod profiles;
 mod saved;
 
+use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
@@ -36,7 +37,6 @@ const LARGE_FACTOR: u64 = 1 << 26;
 
 /// The analysis of a pattern: ordering, structure of the factor, and the plan. Made once per mesh,
 /// used for any number of matrices with that pattern, shared between threads.
-#[derive(Debug)]
 pub struct Analysis {
     pattern: Arc<Pattern>,
     plan: Arc<FactorPlan>,
@@ -64,6 +64,17 @@ pub struct AnalysisSecs {
     pub symbolic_secs: f64,
     /// Plan.
     pub plan_secs: f64,
+}
+
+impl fmt::Debug for Analysis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Analysis")
+            .field("ordering", &self.ordering)
+            .field("plan", &self.plan)
+            .field("place", &self.place)
+            .field("seconds", &self.seconds)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Analysis {

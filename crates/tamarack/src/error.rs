@@ -40,7 +40,13 @@ pub enum Error {
     #[error(transparent)]
     Symbolic(#[from] SymbolicError),
     /// A saved analysis is for another pattern.
-    #[error("the saved analysis is for another pattern (of order {saved}, not {n}); analyze anew")]
+    #[error(
+        "the saved analysis is for another pattern ({}); analyze anew",
+        match saved == n {
+            true => "of the same order".to_owned(),
+            false => format!("of order {saved}, not {n}"),
+        }
+    )]
     OtherPattern {
         /// Order of the saved analysis.
         saved: usize,
@@ -76,8 +82,10 @@ impl From<SolveError> for Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The call itself is wrong: an unknown name, a vector of the wrong length, a stale factor.
+    /// The call itself is wrong: an unknown name, a vector of the wrong length.
     Usage,
+    /// The last refactorization failed: refactorize with success first.
+    Stale,
     /// The matrix, a file or the name of a model is wrong, or the order is above what is supported.
     Input,
     /// The matrix has another pattern than the one that was analyzed: analyze it.
@@ -107,6 +115,7 @@ impl Error {
             Self::Io(IoError::Write { .. } | IoError::Memory { .. }) => ErrorKind::Resources,
             Self::Io(_) => ErrorKind::Input,
             Self::Ordering(OrderingError::UnknownMethod { .. }) => ErrorKind::Usage,
+            Self::Ordering(OrderingError::Stopped) => ErrorKind::Cancelled,
             Self::Ordering(
                 OrderingError::Guide { .. }
                 | OrderingError::NotFinite { .. }
@@ -121,6 +130,7 @@ impl Error {
                 | SolveError::NoRoomForDouble { .. },
             ) => ErrorKind::Resources,
             Self::Solve(SolveError::Device(error)) => of_gpu(error),
+            Self::Solve(SolveError::Stale) => ErrorKind::Stale,
             Self::Solve(_) => ErrorKind::Usage,
         }
     }
@@ -149,6 +159,7 @@ fn of_factor(error: &FactorError) -> ErrorKind {
         | FactorError::DeviceEntries { .. } => ErrorKind::Resources,
         FactorError::Device(error) => of_gpu(error),
         FactorError::Pattern { .. } => ErrorKind::OtherPattern,
+        FactorError::Stale => ErrorKind::Stale,
         _ => ErrorKind::Usage,
     }
 }

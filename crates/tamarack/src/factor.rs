@@ -1,14 +1,14 @@
 //! The factor of one matrix, in whatever precision, and answers from it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tamarack_gpu::Gpu;
 use tamarack_numeric::{Call, Control, FactorOptions, Team};
-use tamarack_plan::{FactorPlan, Precision as PlanPrecision};
+use tamarack_plan::FactorPlan;
 use tamarack_solve::{
-    Form, Inverse, InverseOf, MixedFactor, MixedReport, Outcome, RefineOptions, RefineReport,
-    RefineWorkspace, SolveError, Solver, condition_estimate, copy_by, copy_new_by,
-    forward_error_bound,
+    Form, Inverse, MixedFactor, MixedReport, Outcome, RefineOptions, RefineReport, RefineWorkspace,
+    SolveError, Solver, copy_by, copy_new_by,
 };
 use tamarack_sparse::SymmetricCsc;
 use tamarack_sparse::memory::in_large_pages;
@@ -23,7 +23,6 @@ use crate::{Analysis, Error};
 /// One call works with it at a time, on all its threads: right-hand sides that are there together are best solved together, as
 /// columns of one `x`. Threads of a program that have right-hand sides of their own [`share`](Self::share) it. The [`Analysis`] can
 /// be shared as it is.
-#[derive(Debug)]
 pub struct Factor {
     pub(crate) kind: Kind,
     pub(crate) plan: Arc<FactorPlan>,
@@ -64,7 +63,8 @@ impl From<MixedReport> for SolveReport {
 
 impl SolveReport {
     /// Whether all answers have the [accuracy](tamarack_solve::RefineOptions::accept) that was asked for; by default, whether the
-    /// componentwise backward error is at most 1e-13.
+    /// componentwise backward error is at most 1e-13. It may be as small where the matrix is singular but for rounding: see
+    /// [`Factor::smallest_pivot`].
     pub fn converged(&self) -> bool {
         self.refine.converged
     }
@@ -82,6 +82,16 @@ impl SolveReport {
     /// Most refinement steps of any right-hand side.
     pub fn steps(&self) -> usize {
         self.refine.steps()
+    }
+}
+
+impl fmt::Debug for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Factor")
+            .field("plan", &self.plan)
+            .field("gpu", &self.gpu)
+            .field("refine", &self.refine)
+            .finish_non_exhaustive()
     }
 }
 
@@ -145,8 +155,9 @@ impl Factor {
     /// where mixed precision has to go over to double).
     ///
     /// # Errors
-    /// As [`Analysis::factorize`]. After an error that comes from the values the factor is stale:
-    /// solving with it is an error until a refactorization succeeds.
+    /// As [`Analysis::factorize`]. After any but [`FactorError::Pattern`](crate::FactorError::Pattern) the factor is stale, and so it is
+    /// where a [progress callback](Control::progress) panics: solving with it is an error of kind [`Stale`](crate::ErrorKind::Stale) until a
+    /// refactorization succeeds.
     pub fn refactorize(&mut self, a: &SymmetricCsc<f64>) -> Result<(), Error> {
         self.refactorize_with(a, &Control::default())
     }
@@ -174,7 +185,11 @@ impl Factor {
     }
 
     /// `x ← A⁻¹ x` in place, without refinement: `x` is `n × nrhs`, column-major, user order; nrhs
-    /// follows from its length.
+    /// follows from its length. With a factor in single precision, as there mostly is in [`Precision::Mixed`] as well, answers have
+    /// six digits at best: [`solve_refined`](Self::solve_refined) has all.
+    ///
+    /// The same bits come out for the same columns together, on any number of threads; a column alone is summed up in another order than
+    /// beside others.
     ///
     /// # Errors
     /// The length is no multiple of n, or the factor is stale: then `x` is as it was. A GPU that fails may leave some answers.
@@ -218,6 +233,36 @@ impl Factor {
             .map_err(|error| confirmed(self.witness.as_ref(), a, control, error))
     }
 
+    /// The same beside the right-hand sides `b`, which stay: `x` holds the answers, or nothing of use after an error.
+    ///
+    /// # Errors
+    /// As [`solve_refined`](Self::solve_refined), and where `x` has another length than `b`.
+    pub fn solve_refined_into(
+        &mut self,
+        a: &SymmetricCsc<f64>,
+        b: &[f64],
+        x: &mut [f64],
+    ) -> Result<SolveReport, Error> {
+        let control = Control::default();
+        let team = self.team.clone();
+        team.calling(Call::Solve, || {
+            let nrhs = right_hand_sides(self.n(), b.len())?;
+            check_order(self.n(), a)?;
+            if x.len() != b.len() {
+                let (found, expected) = (x.len(), b.len());
+                let vector = "x";
+                return Err(SolveError::Length {
+                    vector,
+                    found,
+                    expected,
+                }
+                .into());
+            }
+            self.answers_beside(a, b, x, nrhs, &control)
+        })
+        .map_err(|error| confirmed(self.witness.as_ref(), a, &control, error))
+    }
+
     fn answer(
         &mut self,
         a: &SymmetricCsc<f64>,
@@ -234,95 +279,42 @@ impl Factor {
                 outcome: Outcome::Refined,
             });
         }
-        keep(&mut self.right, x, &self.team)?;
-        let (right, options) = (&self.right, &self.refine);
-        let report = match &mut self.kind {
-            Kind::Plain(factor) => {
-                let workspace = &mut self.refine_workspace;
-                let refined = factor.solve_refined(a, right, x, nrhs, options, workspace);
-                refined.map(|refine| SolveReport {
-                    refine,
-                    outcome: Outcome::Refined,
-                })
-            }
-            Kind::Mixed(factor) => factor
-                .solve_refined(a, right, x, nrhs, options, control)
-                .map(SolveReport::from),
-        };
+        let mut right = std::mem::take(&mut self.right);
+        keep(&mut right, x, &self.team)?;
+        let report = self.answers_beside(a, &right, x, nrhs, control);
         if report.is_err() {
-            x.copy_from_slice(&self.right);
+            x.copy_from_slice(&right);
         }
-        give_back(&mut self.right, self.plan.symbolic().n());
-        Ok(report?)
+        give_back(&mut right, self.n());
+        self.right = right;
+        report
     }
 
-    /// Estimates the condition number `‖A‖₁‖A⁻¹‖₁` (Higham 1988): a lower bound, rarely off by
-    /// more than a factor of 3. Where `A + σI` was factorized ([`shift`](Self::shift)), the inverse is that of it, and with
-    /// [`Precision::F32`](crate::Precision::F32) that of a matrix near A, which is hardly ever as ill-conditioned as 1e9. In mixed precision it is
-    /// that of A, as far as refined solves converge: each product is one.
-    ///
-    /// # Errors
-    /// The factor is stale, or `a` has another order.
-    pub fn condition_estimate(&mut self, a: &SymmetricCsc<f64>) -> Result<f64, Error> {
-        check_order(self.n(), a)?;
-        Ok(match &mut self.kind {
-            Kind::Mixed(factor) => condition_estimate(a, &mut factor.refined(a))?,
-            Kind::Plain(_) => self.with_inverse(|mut of| condition_estimate(a, &mut of))?,
-        })
-    }
-
-    /// Bounds the relative error `‖x − x*‖∞ / ‖x‖∞` of one answer to `A x = b`. With a factor in single precision, or of a shifted
-    /// matrix, it takes about three times as many solves, and is infinite where that factor is too far from A to tell; so it does in double
-    /// precision where the bound would be 0 or above a tenth, as A may be singular.
-    ///
-    /// # Errors
-    /// Lengths other than n, or a stale factor.
-    pub fn forward_error_bound(
+    fn answers_beside(
         &mut self,
         a: &SymmetricCsc<f64>,
         b: &[f64],
-        x: &[f64],
-    ) -> Result<f64, Error> {
-        let of = self.inverse_of();
-        Ok(self.with_inverse(|mut inverse| forward_error_bound(a, &mut inverse, of, b, x))?)
-    }
-
-    fn inverse_of(&self) -> InverseOf {
-        match &self.kind {
-            Kind::Plain(factor) => match (self.plan.precision(), factor.shift()) {
-                (PlanPrecision::F64, None) => InverseOf::Matrix,
-                _ => InverseOf::Near,
+        x: &mut [f64],
+        nrhs: usize,
+        control: &Control<'_>,
+    ) -> Result<SolveReport, Error> {
+        let options = &self.refine;
+        Ok(match &mut self.kind {
+            Kind::Plain(factor) => SolveReport {
+                refine: factor.solve_refined(a, b, x, nrhs, options, &mut self.refine_workspace)?,
+                outcome: Outcome::Refined,
             },
-            Kind::Mixed(factor) => factor.inverse_of(),
-        }
-    }
-
-    /// Natural logarithm of the determinant of A, or of `A + σI` where that was factorized; with a factor in single precision
-    /// ([`Precision::F32`](crate::Precision::F32) and mostly [`Mixed`](crate::Precision::Mixed)) of A rounded to it.
-    ///
-    /// # Errors
-    /// The factor is stale.
-    pub fn log_determinant(&self) -> Result<f64, Error> {
-        Ok(match &self.kind {
-            Kind::Plain(factor) => factor.log_determinant()?,
-            Kind::Mixed(factor) => factor.log_determinant()?,
+            Kind::Mixed(factor) => factor
+                .solve_refined(a, b, x, nrhs, options, control)?
+                .into(),
         })
     }
 
-    /// The σ of `A + σI` that was factorized, where [`OnNotSpd::Shift`](crate::OnNotSpd::Shift) was
-    /// asked for and a shift was needed.
-    pub fn shift(&self) -> Option<f64> {
-        match &self.kind {
-            Kind::Plain(factor) => factor.shift(),
-            Kind::Mixed(factor) => factor.shift(),
-        }
-    }
-
-    fn n(&self) -> usize {
+    pub(crate) fn n(&self) -> usize {
         self.plan.symbolic().n()
     }
 
-    fn with_inverse<R>(
+    pub(crate) fn with_inverse<R>(
         &mut self,
         work: impl FnOnce(&mut dyn Inverse) -> Result<R, SolveError>,
     ) -> Result<R, SolveError> {

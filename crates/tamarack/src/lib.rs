@@ -26,6 +26,9 @@
 //! # }
 //! ```
 //!
+//! Debug builds of a program that depends on this one want kernels with optimization all the same:
+//! `[profile.dev.package."*"]` with `opt-level = 3` in its `Cargo.toml`.
+//!
 //! Matrices come from arrays ([`SymmetricCsc::lower`]), from entries in any order ([`Triplets`]),
 //! from files ([`io`]) or from the generator of model problems ([`models`]). Everything that can go
 //! wrong is an [`Error`]; nothing a caller passes makes the library panic, unless a method says so, or is asked for a row, column or
@@ -40,6 +43,7 @@ mod device_profile;
 mod error;
 mod factor;
 mod factor_device;
+mod factor_estimates;
 mod levels;
 mod limits;
 mod machine;
@@ -81,8 +85,12 @@ pub use tamarack_numeric::{
 pub use tamarack_ordering::{
     AmdOptions, Coordinates, Method, MmdOptions, NdOptions, PartitionTree, Selection,
 };
-pub use tamarack_plan::{Bytes, FactorPlan, FrontRates, MemoryUse, Precision as PlanPrecision};
-pub use tamarack_solve::{ColumnReport, Outcome, RefineOptions, RefineReport, ResidualPrecision};
+pub use tamarack_plan::{
+    Bytes, FactorPlan, FrontRates, Machine, MemoryUse, PlanOptions, Precision as PlanPrecision,
+};
+pub use tamarack_solve::{
+    ColumnReport, Outcome, RefineOptions, RefineReport, ResidualPrecision, SmallestPivot,
+};
 pub use tamarack_sparse::{
     Duplicates, ElimIdx, IndexLike, Pattern, Permutation, SymmetricCsc, Triplets, UserIdx, files,
     interop, io, models,

@@ -10,6 +10,7 @@ use tamarack_plan::{PlanOptions, Precision};
 use tamarack_sparse::memory;
 
 use crate::memory::available_memory_bytes;
+use crate::threads::granted;
 
 /// What the threads of a machine reach together where nothing but arithmetic, or nothing but
 /// memory, holds them up.
@@ -43,9 +44,10 @@ const LINE: usize = 8;
 impl Limits {
     /// Measures `threads` threads at once, for a fifth of a second and the time to fill memory:
     /// 32 MiB for each thread, 256 MiB together if that is more, never above a quarter of what is
-    /// available. What else runs on the machine lowers the result.
+    /// available. What else runs on the machine lowers the result. As of a factor, no more than four
+    /// for each that the system offers (sixteen at least) work.
     pub fn measure(threads: usize, precision: Precision) -> Self {
-        let threads = threads.max(1);
+        let threads = granted(threads).max(1);
         let spare = available_memory_bytes().map_or(usize::MAX, |b| (b / 4) as usize);
         let bytes = READ_BYTES
             .0
@@ -138,6 +140,13 @@ fn best(mut work: impl FnMut() -> f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn as_many_threads_are_measured_as_a_factor_may_have() {
+        let most = granted(usize::MAX);
+        let limits = Limits::measure(usize::MAX, Precision::F64);
+        assert!((1..=most).contains(&limits.threads));
+    }
 
     #[test]
     fn every_number_is_read_once_from_any_places() {

@@ -217,7 +217,7 @@ pub enum Precision {
     /// Single precision: half the memory and about twice the speed, and answers of six digits at
     /// best, which refinement may improve.
     F32,
-    /// A factor in single precision, and answers as accurate as with [`F64`](Self::F64):
+    /// A factor in single precision, and refined answers as accurate as with [`F64`](Self::F64):
     /// refinement in double precision, conjugate gradients preconditioned by the factor where that
     /// stagnates, and a factor in double precision where that fails as well.
     Mixed,
@@ -242,6 +242,18 @@ impl Precision {
     }
 }
 
+impl FromStr for Precision {
+    type Err = String;
+
+    /// `f64`, `f32` or `mixed`.
+    fn from_str(name: &str) -> Result<Self, String> {
+        [Self::F64, Self::F32, Self::Mixed]
+            .into_iter()
+            .find(|precision| precision.name() == name)
+            .ok_or_else(|| format!("unknown precision `{name}`: expected f64, f32 or mixed"))
+    }
+}
+
 impl fmt::Display for Precision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -251,6 +263,15 @@ impl fmt::Display for Precision {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_name_of_a_precision_is_known() {
+        for precision in [Precision::F64, Precision::F32, Precision::Mixed] {
+            assert_eq!(precision.name().parse(), Ok(precision));
+        }
+        let error = "half".parse::<Precision>().unwrap_err();
+        assert!(error.contains("half") && error.contains("mixed"), "{error}");
+    }
 
     #[test]
     fn every_name_of_an_ordering_is_known_and_told() {

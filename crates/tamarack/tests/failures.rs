@@ -18,7 +18,7 @@ fn a_solve_that_fails_leaves_the_right_hand_side() {
         let refused = factor.refactorize(&bad).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::NotPositiveDefinite);
         let mut x = [3.0, 5.0];
-        assert_eq!(factor.solve(&mut x).unwrap_err().kind(), ErrorKind::Usage);
+        assert_eq!(factor.solve(&mut x).unwrap_err().kind(), ErrorKind::Stale);
         assert_eq!(x, [3.0, 5.0], "{precision:?}");
         assert!(factor.solve_refined(&good, &mut x).is_err());
         assert_eq!(x, [3.0, 5.0], "{precision:?}");
@@ -177,4 +177,30 @@ fn every_bit_of_a_saved_analysis_counts() {
     for end in 0..bytes.len() {
         assert!(Analysis::from_bytes(&bytes[..end], a.pattern(), &options).is_err());
     }
+}
+
+#[test]
+fn a_callback_that_panics_leaves_no_old_factor_behind() {
+    let a = model("p2d5_60");
+    let mut options = Options::default();
+    options.precision = Precision::Mixed;
+    let mut factor = factorized(&a, &options);
+    // Finite, but its error is not: a factor in double precision is made for it.
+    let mut x = vec![f64::MAX; a.n()];
+    let report = factor.solve_refined(&a, &mut x).unwrap();
+    assert_eq!(report.outcome, Outcome::Double);
+    let mut other = a.clone();
+    other.values_mut().iter_mut().for_each(|v| *v *= 1024.0);
+    let panics = |_| panic!("on purpose");
+    let control = Control {
+        progress: Some(&panics),
+        cancel: None,
+    };
+    let renew = std::panic::AssertUnwindSafe(|| factor.refactorize_with(&other, &control));
+    assert!(std::panic::catch_unwind(renew).is_err());
+    let stale = factor.solve(&mut vec![1.0; a.n()]).unwrap_err();
+    assert_eq!(stale.kind(), ErrorKind::Stale);
+    factor.refactorize(&other).unwrap();
+    let mut x = vec![1024.0; a.n()];
+    factor.solve_refined(&other, &mut x).unwrap();
 }

@@ -10,7 +10,8 @@ use crate::device::{self, Device, Opening};
 use crate::{Analysis, Error, Options, Place};
 
 impl Analysis {
-    /// The analysis as bytes: fingerprint of the pattern, the structure of the factor, and a checksum of both.
+    /// The analysis as bytes: fingerprint of the pattern, the structure of the factor, and a checksum of both. For this version of the
+    /// library: another one may refuse them as damaged.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.pattern.fingerprint().to_le_bytes().to_vec();
         bytes.extend_from_slice(&self.symbolic().to_bytes());
@@ -52,9 +53,45 @@ impl Analysis {
                 n: pattern.n(),
             });
         }
-        let symbolic = Arc::new(symbolic);
+        Self::of_structure(pattern, Arc::new(symbolic), SAVED, options)
+    }
+
+    /// The same order and structure with other options: precision, refinement, shifts, threads, device, memory. What is not looked at is
+    /// [`Options::ordering`] and [`Options::symbolic`]. It plans anew, in a small part of an analysis's time; both analyses and their factors
+    /// share the structure and go on.
+    ///
+    /// ```
+    /// use tamarack::{Analysis, Options, Precision, SymmetricCsc, models::Model};
+    ///
+    /// # fn main() -> Result<(), tamarack::Error> {
+    /// let a: SymmetricCsc<f64> = "p2d5_20".parse::<Model>()?.generate()?;
+    /// let analysis = Analysis::new(a.pattern(), &Options::default())?;
+    /// let mut mixed = Options::default();
+    /// mixed.precision = Precision::Mixed;
+    /// let factor = analysis.with_options(&mixed)?.factorize(&a)?;
+    /// # drop(factor);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), where the plan needs more memory than it may use.
+    pub fn with_options(&self, options: &Options) -> Result<Self, Error> {
+        let symbolic = self.symbolic().clone();
+        let analysis = Self::of_structure(&self.pattern, symbolic, self.ordering, options)?;
+        analysis.check_memory()?;
+        Ok(analysis)
+    }
+
+    /// Plans with a structure that is there.
+    fn of_structure(
+        pattern: &Arc<Pattern>,
+        symbolic: Arc<SymbolicFactor>,
+        ordering: &'static str,
+        options: &Options,
+    ) -> Result<Self, Error> {
         let seconds = AnalysisSecs::default();
-        let mut analysis = Self::planned(pattern, symbolic, SAVED, options, seconds)?;
+        let mut analysis = Self::planned(pattern, symbolic, ordering, options, seconds)?;
         analysis.place = match options.device {
             Device::Cpu => analysis.place,
             Device::Gpu(index) => Opening::begin(index, options, false)?
