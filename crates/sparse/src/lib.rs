@@ -35,4 +35,4 @@ pub use permutation::{Permutation, PermutationError};
 pub use runs::Runs;
 pub use scalar::Scalar;
 pub use symmetric::SymmetricCsc;
-pub use triplets::{Duplicates, TripletError, Triplets};
+pub use triplets::{Duplicates, Places, TripletError, Triplets};

@@ -1,8 +1,12 @@
 //! Assembly of a [`SymmetricCsc`] from entries in any order.
 
+mod places;
+
 use std::collections::TryReserveError;
 
 use thiserror::Error;
+
+pub use places::Places;
 
 use crate::memory::in_large_pages;
 use crate::{Pattern, Scalar, StructureError, SymmetricCsc};
@@ -214,41 +218,65 @@ impl<T: Scalar> Triplets<T> {
             let pattern = Pattern::from_checked(n, col_ptr, rows);
             return Ok(SymmetricCsc::new(pattern.shared(), values)?);
         }
-        let mut start = vec![0u64; n + 1];
-        let mut entries = by_column(&mut start, &rows, &columns, &values);
+        let mut entries = by_column(n, &rows, &columns, values.iter().copied());
         drop((rows, columns, values));
-        let mut col_ptr = Vec::with_capacity(n + 1);
-        let mut row_idx = Vec::with_capacity(entries.len());
-        let mut out = Vec::with_capacity(entries.len());
-        for column in 0..n as u32 {
-            col_ptr.push(row_idx.len() as u64);
-            let j = column as usize;
-            let entries = &mut entries[start[j] as usize..start[j + 1] as usize];
-            if !entries.is_sorted_by_key(|e| e.0) {
-                entries.sort_by_key(|e| e.0);
+        let mut out = Vec::with_capacity(entries.list.len());
+        let put = |at: u64, value, again| {
+            let at = at as usize;
+            if again {
+                out[at] += value;
+            } else {
+                out.resize(at, T::ZERO); // diagonals that nobody gave
+                out.push(value);
             }
-            row_idx.push(column);
-            out.push(T::ZERO);
-            let mut last = None;
-            for &mut (row, value) in entries {
-                if last == Some(row) && duplicates == Duplicates::Refuse {
-                    return Err(TripletError::Duplicate { row, column });
-                }
-                match out.last_mut() {
-                    Some(sum) if last == Some(row) => *sum += value,
-                    Some(diagonal) if row == column => *diagonal = value,
-                    _ => {
-                        row_idx.push(row);
-                        out.push(value);
-                    }
-                }
-                last = Some(row);
-            }
-        }
-        col_ptr.push(row_idx.len() as u64);
-        let pattern = Pattern::from_checked(n, col_ptr, row_idx);
+        };
+        let pattern = merge(n, &mut entries, duplicates, put)?;
+        out.resize(pattern.nnz_lower() as usize, T::ZERO);
         Ok(SymmetricCsc::new(pattern.shared(), out)?)
     }
+}
+
+/// Entries `(row, what)`, column after column, in the order they came.
+struct ByColumn<V> {
+    /// Offsets of the columns, length `n + 1`.
+    start: Vec<u64>,
+    list: Vec<(u32, V)>,
+}
+
+/// The pattern of entries, the diagonal present. `put` is told, increasing, where each entry's value stands, what the entry is, and whether
+/// another one stands there already.
+fn merge<V: Copy>(
+    n: usize,
+    entries: &mut ByColumn<V>,
+    duplicates: Duplicates,
+    mut put: impl FnMut(u64, V, bool),
+) -> Result<Pattern, TripletError> {
+    let ByColumn { start, list } = entries;
+    let mut col_ptr = Vec::with_capacity(n + 1);
+    let mut row_idx = Vec::with_capacity(list.len());
+    for column in 0..n as u32 {
+        col_ptr.push(row_idx.len() as u64);
+        let j = column as usize;
+        let entries = &mut list[start[j] as usize..start[j + 1] as usize];
+        if !entries.is_sorted_by_key(|e| e.0) {
+            entries.sort_by_key(|e| e.0);
+        }
+        row_idx.push(column);
+        let mut last = None;
+        for &mut (row, what) in entries {
+            let again = last == Some(row);
+            if again && duplicates == Duplicates::Refuse {
+                return Err(TripletError::Duplicate { row, column });
+            }
+            if !again && row != column {
+                row_idx.push(row);
+            }
+            put(row_idx.len() as u64 - 1, what, again);
+            last = Some(row);
+        }
+    }
+    col_ptr.push(row_idx.len() as u64);
+    Ok(Pattern::from_checked(n, col_ptr, row_idx))
 }
 
 /// Offsets of the columns, length `n + 1`, if the entries are those of a [`Pattern`] in its order:
@@ -275,15 +303,15 @@ fn offsets_if_sorted(n: usize, rows: &[u32], columns: &[u32]) -> Option<Vec<u64>
     (col_ptr.len() == n + 1).then_some(col_ptr)
 }
 
-/// Stable counting sort: `(row, value)` of all entries, by column. `start` has length `n + 1`, all
-/// zero, and receives the offsets of the columns.
-fn by_column<T: Scalar>(
-    start: &mut [u64],
+/// Stable counting sort of entries, `what` being anything that comes with them.
+fn by_column<V: Copy + Default>(
+    n: usize,
     rows: &[u32],
     columns: &[u32],
-    values: &[T],
-) -> Vec<(u32, T)> {
+    what: impl Iterator<Item = V>,
+) -> ByColumn<V> {
     // start[j + 1] is first the length of column j, then its offset, then its end.
+    let mut start = vec![0u64; n + 1];
     for &j in columns {
         start[j as usize + 1] += 1;
     }
@@ -291,13 +319,13 @@ fn by_column<T: Scalar>(
     for s in start.iter_mut().skip(1) {
         offset += std::mem::replace(s, offset);
     }
-    let mut sorted = vec![(0, T::ZERO); values.len()];
-    for ((&i, &j), &v) in rows.iter().zip(columns).zip(values) {
+    let mut list = vec![(0, V::default()); rows.len()];
+    for ((&i, &j), what) in rows.iter().zip(columns).zip(what) {
         let slot = &mut start[j as usize + 1];
-        sorted[*slot as usize] = (i, v);
+        list[*slot as usize] = (i, what);
         *slot += 1;
     }
-    sorted
+    ByColumn { start, list }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Heat conduction `−div(k ∇u) = 1` on the unit square by bilinear elements, u = 0 on the border. The conductivity depends
 //! on the temperature, `k = 1 + u`, and is taken from the step before: each step has other values in the same places.
 
-use tamarack::{Analysis, Duplicates, Error, Options, SymmetricCsc, Triplets};
+use tamarack::{Analysis, Error, Options, Places, SymmetricCsc, Triplets};
 
 /// Elements along each side.
 const M: u32 = 100;
@@ -44,18 +44,14 @@ fn element_matrix(nodes: &[u32; 4], conductivity: f64) -> [f64; 16] {
 }
 
 /// Assembles into values whose places are known: element after element, its lower triangle by columns.
-fn reassemble(
-    a: &mut SymmetricCsc<f64>,
-    places: &[usize],
-    conductivity: impl Fn(&[u32; 4]) -> f64,
-) {
+fn reassemble(a: &mut SymmetricCsc<f64>, places: &Places, conductivity: impl Fn(&[u32; 4]) -> f64) {
     a.values_mut().fill(0.0);
-    let mut places = places.iter();
+    let mut places = places.as_slice().iter();
     for nodes in (0..M * M).map(nodes) {
         let matrix = element_matrix(&nodes, conductivity(&nodes));
         let triangle = (0..4).flat_map(|j| (j..4).map(move |i| i + 4 * j));
         for (k, &place) in triangle.zip(&mut places) {
-            a.values_mut()[place] += matrix[k];
+            a.values_mut()[place as usize] += matrix[k];
         }
     }
 }
@@ -70,16 +66,8 @@ fn main() -> Result<(), Error> {
             load[node as usize] += 0.25 / f64::from(M * M);
         }
     }
-    let mut a = entries.into_symmetric(Duplicates::Sum)?;
-    // Where the entries of each element are added up, found once.
-    let mut places = Vec::new();
-    for nodes in (0..M * M).map(nodes) {
-        let pairs = (0..4).flat_map(|j| (j..4).map(move |i| (i, j)));
-        // All of them are there, as the zeros of what is held were given, too.
-        let place = |(i, j): (usize, usize)| a.pattern().position(nodes[i], nodes[j]);
-        places.extend(pairs.map(|pair| place(pair).expect("an entry of an element")));
-    }
-
+    // Where the entries of each element are added up is found once. All are there, as the zeros of what is held were given, too.
+    let (mut a, places) = entries.into_symmetric_with_places()?;
     let analysis = Analysis::new(a.pattern(), &Options::default())?;
     let mut factor = analysis.factorize(&a)?;
     let mut u = load.clone();

@@ -92,7 +92,7 @@ pub use tamarack_solve::{
     ColumnReport, Outcome, RefineOptions, RefineReport, ResidualPrecision, SmallestPivot,
 };
 pub use tamarack_sparse::{
-    Duplicates, ElimIdx, IndexLike, Pattern, Permutation, SymmetricCsc, Triplets, UserIdx, files,
-    interop, io, models,
+    Duplicates, ElimIdx, IndexLike, Pattern, Permutation, Places, SymmetricCsc, Triplets, UserIdx,
+    files, interop, io, models,
 };
 pub use tamarack_symbolic::{AmalgamationOptions, Stats, SymbolicFactor, SymbolicOptions};
