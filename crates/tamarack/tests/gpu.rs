@@ -1,8 +1,8 @@
 //! The solver on a GPU; skipped visibly without one.
 
 use tamarack::{
-    Analysis, Device, DeviceRates, Error, ErrorKind, OnNotSpd, Options, Outcome, Place, Precision,
-    SymmetricCsc,
+    Analysis, Device, DeviceRates, Error, ErrorKind, OnNotSpd, Options, Ordering, Outcome, Place,
+    Precision, SymmetricCsc,
 };
 use tamarack_testkit::model;
 
@@ -257,21 +257,32 @@ fn a_shift_makes_it_positive() {
 }
 
 #[test]
-fn the_determinant_is_the_hosts() {
+fn determinant_and_smallest_pivot_are_the_hosts() {
     let Some(mut options) = options() else { return };
     let a = model("el3d_6");
     for precision in [Precision::F64, Precision::F32, Precision::Mixed] {
         options.precision = precision;
-        options.device = Device::Gpu(0);
-        let analysis = Analysis::new(a.pattern(), &options).unwrap();
-        let got = analysis.factorize(&a).unwrap().log_determinant().unwrap();
         options.device = Device::Cpu;
         let analysis = Analysis::new(a.pattern(), &options).unwrap();
-        let want = analysis.factorize(&a).unwrap().log_determinant().unwrap();
+        let factor = analysis.factorize(&a).unwrap();
+        let want = factor.log_determinant().unwrap();
+        let least = factor.smallest_pivot(&a).unwrap().unwrap();
+        // In the same order: another one leaves other pivots.
+        options.ordering = analysis.symbolic().permutation().clone().into();
+        options.device = Device::Gpu(0);
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let factor = analysis.factorize(&a).unwrap();
+        let got = factor.log_determinant().unwrap();
         assert!(
             (got - want).abs() < 1e-5 * want.abs(),
             "{precision}: {got} {want}"
         );
+        let pivot = factor.smallest_pivot(&a).unwrap().unwrap();
+        assert!(
+            (pivot.share / least.share - 1.0).abs() < 1e-3 && !pivot.has_vanished(),
+            "{precision}: {pivot:?} {least:?}"
+        );
+        options.ordering = Ordering::Auto;
     }
 }
 
