@@ -71,18 +71,17 @@ impl<'a> Both<'a> {
         let seen = *self.seen.get_or_init(|| self.shape.look(merged));
         match seen.look {
             Look::Thick => self.no_degree.store(true, Relaxed),
-            Look::Narrow => self.no_dissection.store(true, Relaxed),
+            Look::Narrow | Look::Wide => self.no_dissection.store(true, Relaxed),
             Look::Unclear => (),
         }
         Ok(seen.look)
     }
 
-    /// Whether minimum degree leads to many predicted seconds for a graph that was seen to be narrow, so that minimum fill may be better; not where
-    /// nobody has looked, or not yet.
+    /// Whether minimum degree leads to many predicted seconds for a graph that was seen to be narrow, or a network, so that minimum fill may be
+    /// better; not where nobody has looked, or not yet.
     pub(crate) fn is_unlucky(&self, degree_secs: f64) -> bool {
-        let narrow = self.seen.get().filter(|seen| seen.look == Look::Narrow);
         let is_unlucky = |seen| self.shape.is_unlucky(degree_secs, seen);
-        !self.is_worth_filling() && narrow.is_some_and(is_unlucky)
+        !self.is_worth_filling() && self.seen.get().is_some_and(is_unlucky)
     }
 
     /// Nested dissection, unless `stop` becomes true; none where nothing is worth cutting.

@@ -28,6 +28,10 @@ const MANY_VERTICES: f64 = 131_072.0;
 /// fifth on average.
 const FILL_SAVES: f64 = 0.1;
 
+/// The same in networks that are not dissected ([`Look::Wide`]): there it saves a third. Where a dissection is tried as well all three together take 1.1 to
+/// 1.4 times as long as without minimum fill, of random graphs of 6,000 to 30,000 vertices (no lines kept).
+const FILL_SAVES_IN_NETWORKS: f64 = 1.0 / 3.0;
+
 /// Seconds of minimum fill on one thread, as those of a dissection: an estimate to a factor of two. By this formula and measured (as above):
 /// `p2d5_1000` 0.32 and 0.26, `p2d9_700` 0.22 and 0.12, `rgg_200000` 0.11 and 0.17, `ng_cubemcyl_p2` 0.18 and 0.24.
 const FILL_VERTEX_SECS: f64 = 3.6e-7;
@@ -54,6 +58,10 @@ const SAVED_OF_SOLIDS: f64 = 2.5;
 const SOLID_VERTICES: f64 = 10_000.0;
 const PLANE_OPERATIONS: f64 = 300.0;
 
+/// The same in networks, by their levels ([`Look::Wide`]), where a dissection leads to the solution in 1.5 to 4.4 times minimum fill's time (run
+/// `scattered-1`).
+const SAVED_OF_NETWORKS: f64 = 0.5;
+
 /// Operations after minimum degree over the cube of the middle level, on planes: 8 to 21.
 const OPERATIONS: f64 = 20.0;
 const LEAST_OPERATIONS: f64 = 8.0;
@@ -74,9 +82,11 @@ const DENSE: f64 = 16.0;
 /// 64,000 vertices.
 const THICK: f64 = 3.0;
 
-/// The middle level over the vertices to the power 2/3, from a far vertex: 0.75 and 1.9 in cubes of 7 and 27 points, 2.1 and 3.1 in meshes
-/// of quadratic elements, less in longer solids. More says that levels grow as in a network: a ring with 2 % of its links across has 5.4.
-const WIDEST: f64 = 4.0;
+/// The middle level over the vertices to the power 2/3, from a far vertex, where there are 26 neighbors: 1.6 in cubes, 2.5 in periodic ones, 3.1 in a mesh of
+/// quadratic elements, less in longer solids. About as the square root of the neighbors: 0.75 and 1.5 of six, 1.6 and 2.1 of fourteen, 1.2 to 1.7 among points
+/// joined to the nearest. More says that levels grow as in a network: 2.1 to 4.6 in communities, small worlds and planes with links across, of six to eight
+/// neighbors (no lines kept).
+const WIDEST: f64 = 3.6;
 
 /// Neighbors of a vertex in a cube of 27 points.
 const CUBE_DEGREE: f64 = 26.0;
@@ -108,6 +118,8 @@ pub(crate) enum Look {
     Narrow,
     /// So thick that the dissection pays, whatever minimum degree may find.
     Thick,
+    /// So wide that it is a network, in which a dissection hardly ever pays.
+    Wide,
     Unclear,
 }
 
@@ -178,6 +190,11 @@ impl Shape {
         is_solid && SAVED_OF_SOLIDS * predicted_secs > self.dissection_secs()
     }
 
+    /// The same in a network.
+    pub(crate) fn is_worth_dissecting_as_network(&self, predicted_secs: f64) -> bool {
+        SAVED_OF_NETWORKS * predicted_secs > self.dissection_secs()
+    }
+
     /// Whether there are so many vertices that minimum fill is worth more than minimum degree, even if unknowns do not share them.
     pub(crate) fn has_many_vertices(&self) -> bool {
         self.nodes >= MANY_VERTICES
@@ -190,8 +207,18 @@ impl Shape {
 
     /// The same where that is not much for the factorization, but for what the graph's levels say of it.
     pub(crate) fn is_unlucky(&self, predicted_secs: f64, seen: &Seen) -> bool {
-        let usual_secs = USUAL_OPERATIONS / OPERATIONS * seen.plane_secs;
-        UNLUCKY * (predicted_secs - usual_secs) > self.fill_secs()
+        let spent = match seen.look {
+            Look::Narrow => {
+                let usual_secs = USUAL_OPERATIONS / OPERATIONS * seen.plane_secs;
+                UNLUCKY * (predicted_secs - usual_secs)
+            }
+            // Else it has been tried.
+            Look::Wide if !self.is_worth_filling_too(predicted_secs) => {
+                FILL_SAVES_IN_NETWORKS * predicted_secs
+            }
+            _ => return false,
+        };
+        spent > self.fill_secs()
     }
 
     /// About what minimum fill takes, in seconds.
@@ -239,20 +266,22 @@ impl Shape {
             most if most >= 0.5 => far.width,
             share => (share * far.width as f64) as usize,
         };
-        let is_wider = connected as f64 > self.widest_of_solids(far.reached);
+        if connected as f64 > self.widest_of_solids(far.reached) {
+            let look = Look::Wide;
+            return Seen { look, plane_secs };
+        }
         let least = SAVED * LEAST_OPERATIONS / OPERATIONS;
         let pays = least * (others + self.plane_secs(connected)) > dissection_secs;
-        let look = match far.count >= LEAST_LEVELS && !is_wider && (is_solid(connected) || pays) {
+        let look = match far.count >= LEAST_LEVELS && (is_solid(connected) || pays) {
             true => Look::Thick,
             false => Look::Unclear,
         };
         Seen { look, plane_secs }
     }
 
-    /// Vertices of the middle level of a solid with so many, at most. Where steps go farther it has as many layers.
+    /// Vertices of the middle level of a solid with so many, at most. Where steps go farther it has more layers.
     fn widest_of_solids(&self, vertices: usize) -> f64 {
-        let degree = self.neighbors / self.nodes;
-        let layers = (degree / CUBE_DEGREE).cbrt().max(1.0);
+        let layers = (self.neighbors / self.nodes / CUBE_DEGREE).sqrt();
         WIDEST * layers * (vertices as f64).powf(2.0 / 3.0)
     }
 

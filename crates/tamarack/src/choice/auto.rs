@@ -4,12 +4,14 @@
 //! few entries, or hardly more than a tree has ──► minimum degree ──► leads to little work ──► taken
 //!                                                              └──► to much ──► dissection; the better is taken
 //! many entries ──► look at the levels of a search ──► thick ────► dissection
+//!                                                 ├─► wide ─────► minimum degree ──► leads to very much work ──► dissection, as above
+//!                                                 │                             └──► to less ──► taken, or minimum fill
 //!                                                 └─► narrow or unclear ──► minimum degree, as above
 //! ```
 //!
 //! Minimum degree stands for minimum fill where there are many vertices or unknowns share them ([`Both::is_worth_filling`]), and for the
-//! better of both where the factorization takes long, or much longer than the levels of a search say ([`Both::is_unlucky`]). What is little, many
-//! and thick is in [`shape`](crate::shape), all of it for one machine.
+//! better of both where the factorization takes long, or longer than a graph of such levels should ([`Both::is_unlucky`]). What is little, many,
+//! thick and wide is in [`shape`](crate::shape), all of it for one machine.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -46,6 +48,22 @@ impl Degree {
         match self {
             Self::Dear(degree) | Self::Open { degree, .. } => Some(degree),
             Self::Enough(..) | Self::Endless => None,
+        }
+    }
+
+    /// The same where the levels of a search say more: a network is not dissected as soon, nor as a solid.
+    fn seen_as(self, look: Look, shape: &Shape) -> Self {
+        match self {
+            Self::Dear(degree) | Self::Open { degree, .. } if look == Look::Wide => {
+                match shape.is_worth_dissecting_as_network(degree.secs) {
+                    true => Self::Dear(degree),
+                    false => Self::Open {
+                        degree,
+                        is_solid: false,
+                    },
+                }
+            }
+            other => other,
         }
     }
 }
@@ -93,7 +111,7 @@ impl Search<'_> {
         };
         let degree = match look {
             Look::Thick => None,
-            _ => match degree? {
+            look => match degree?.seen_as(look, &both.shape) {
                 Degree::Enough(mut chosen, secs) => {
                     let begun = self.start.elapsed();
                     if let Some(filled) = self.fill_if_unlucky(chosen.name, secs, &both)? {
@@ -107,6 +125,7 @@ impl Search<'_> {
                         return Ok(filled);
                     }
                     if !is_solid {
+                        self.order_secs = self.start.elapsed().as_secs_f64();
                         return self.finish(&degree.permutation, both.into_runs(), degree.name);
                     }
                     Some(degree)

@@ -1,4 +1,5 @@
 use super::*;
+use crate::shape::{Look, Shape};
 use tamarack_sparse::models::Model;
 
 fn pattern(name: &str) -> std::sync::Arc<Pattern> {
@@ -114,6 +115,44 @@ fn minimum_degree_has_its_time_in_skewed_networks() {
         let chosen = Chosen::new(&a, &options).unwrap();
         assert_eq!(chosen.name, name, "{:?}", options.ordering);
     }
+}
+
+/// A ring in which each joins the next three, one link of 33 going anywhere instead.
+fn small_world(n: usize) -> std::sync::Arc<Pattern> {
+    let mut random = tamarack_testkit::Rng::new(7);
+    let mut edges = Vec::new();
+    for i in 0..n {
+        for step in 1..=3 {
+            let is_far = random.below(33) == 0;
+            let other = if is_far {
+                random.below(n)
+            } else {
+                (i + step) % n
+            };
+            edges.push((i, other));
+        }
+    }
+    tamarack_testkit::pattern_of_edges(n, &edges).shared()
+}
+
+#[test]
+fn a_network_is_no_solid() {
+    let a = small_world(50_000);
+    let graph = MergedGraph::new(&a).unwrap();
+    let seen = Shape::exactly(a.n(), &graph).look(&graph);
+    assert_eq!(seen.look, Look::Wide);
+    // Neither is it dissected.
+    let chosen = |threads: usize| {
+        let options = Options {
+            threads: Some(threads),
+            ..Options::default()
+        };
+        Chosen::new(&a, &options).unwrap()
+    };
+    let [alone, together] = [1, 3].map(chosen);
+    assert_eq!(alone.name, "amf");
+    let order = |chosen: &Chosen| chosen.symbolic.permutation().clone();
+    assert_eq!(order(&alone), order(&together));
 }
 
 /// A network in which each joins four that came before, those of many neighbors sooner.
