@@ -104,7 +104,7 @@ fn a_shared_factor_refuses_what_the_factor_refuses() {
     factor.refactorize(&bad).unwrap_err();
     let mut stale = factor.share().unwrap();
     let error = stale.solve(&mut x[..a.n()]).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert_eq!(error.kind(), ErrorKind::Stale);
     stale.solve_refined(&a, &mut x[..a.n()]).unwrap_err();
     assert!(x.iter().all(|&x| x == 1.0));
 }
