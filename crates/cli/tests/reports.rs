@@ -310,3 +310,30 @@ fn every_key_is_explained() {
         );
     }
 }
+
+#[test]
+fn a_matrix_that_rounding_let_pass_is_warned_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("loose.mtx");
+    let solved = |last: f64, more: &[&str]| {
+        let text = format!(
+            "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 -1\n2 2 {last:e}\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        let args = [&["solve", path.to_str().unwrap(), "--json"], more].concat();
+        let output = tamarack(&args, dir.path());
+        assert_eq!(output.status.code(), Some(0));
+        let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let vanished = object.pointer("/accuracy/smallest_pivot/vanished").cloned();
+        let warned = String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("singular");
+        (vanished.unwrap().as_bool().unwrap(), warned)
+    };
+    let two_roundings = 1.0 + 8.0 * f64::EPSILON;
+    assert_eq!(solved(two_roundings, &[]), (true, true));
+    assert_eq!(solved(2.0, &[]), (false, false));
+    // Of single precision nothing is said that refinement makes good.
+    let mixed = ["--precision", "mixed"];
+    assert_eq!(solved(1.0 + 1e-6, &mixed), (false, false));
+}

@@ -13,6 +13,7 @@ mod nd;
 mod near;
 mod parts;
 mod rcm;
+mod stop;
 mod workspace;
 
 pub use error::OrderingError;
@@ -21,6 +22,7 @@ pub use guide::{Coordinates, PartitionTree};
 pub use method::{Method, order, order_until};
 pub use mindeg::{AmdOptions, MmdOptions, Selection};
 pub use nd::{MergedGraph, NdOptions};
+pub use stop::Stop;
 pub use workspace::Workspace;
 
 #[cfg(test)]

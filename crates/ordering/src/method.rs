@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::atomic::AtomicBool;
 
 use tamarack_sparse::{Pattern, Permutation};
 
@@ -14,6 +13,7 @@ use crate::nd::{self, NdOptions};
 use crate::near;
 use crate::parts;
 use crate::rcm;
+use crate::stop::Stop;
 use crate::workspace::Workspace;
 
 /// A fill-reducing (or other) ordering with its options.
@@ -114,7 +114,7 @@ pub fn order(
     method: &Method,
     ws: &mut Workspace,
 ) -> Result<Permutation, OrderingError> {
-    order_until(pattern, method, ws, &AtomicBool::new(false))
+    order_until(pattern, method, ws, Stop::NEVER)
 }
 
 /// As [`order`], unless `stop` becomes true meanwhile: another thread has found something better.
@@ -126,7 +126,7 @@ pub fn order_until(
     pattern: &Pattern,
     method: &Method,
     ws: &mut Workspace,
-    stop: &AtomicBool,
+    stop: Stop<'_>,
 ) -> Result<Permutation, OrderingError> {
     let n = pattern.n();
     let exact = AmdOptions::default().dense_limits(pattern).at_least(EXACT);

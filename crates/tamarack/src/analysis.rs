@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use tamarack_gpu::{DeviceView, Gpu};
 use tamarack_numeric::{Control, Team};
-use tamarack_ordering::{Method, NdOptions};
+use tamarack_ordering::{Method, NdOptions, Stop};
 use tamarack_plan::{FactorPlan, Machine, Precision as PlanPrecision};
 use tamarack_solve::{Engine, Host, Substitution};
 use tamarack_sparse::{Pattern, SymmetricCsc};
@@ -92,14 +92,33 @@ impl Analysis {
         Ok(analysis)
     }
 
+    /// The same, stopped through `control`, whose progress nobody is told: an ordering looks at the flag again and again (but for exact and
+    /// multiple minimum degree, reverse Cuthill-McKee and the natural one), the rest is short.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and of kind [`Cancelled`](crate::ErrorKind::Cancelled) if the flag was set.
+    pub fn new_with(
+        pattern: &Arc<Pattern>,
+        options: &Options,
+        control: &Control<'_>,
+    ) -> Result<Self, Error> {
+        let analysis = Self::until(pattern, options, Stop::by(control.cancel))?;
+        analysis.check_memory()?;
+        Ok(analysis)
+    }
+
     /// The same without a look at the memory budget: to print what a factorization that does not
     /// fit would cost.
     ///
     /// # Errors
     /// As [`new`](Self::new), memory of the host aside.
     pub fn unbudgeted(pattern: &Arc<Pattern>, options: &Options) -> Result<Self, Error> {
+        Self::until(pattern, options, Stop::NEVER)
+    }
+
+    fn until(pattern: &Arc<Pattern>, options: &Options, stop: Stop<'_>) -> Result<Self, Error> {
         match options.device {
-            Device::Cpu => Self::on_host(pattern, options),
+            Device::Cpu => Self::on_host(pattern, options, stop),
             Device::Gpu(index) => {
                 let opening = Opening::begin(index, options, false)?;
                 let asked = options;
@@ -109,7 +128,7 @@ impl Analysis {
                     // a wide tree, whatever the number of operations
                     options.ordering = Method::NestedDissection(NdOptions::default()).into();
                 }
-                let analysis = Self::on_host(pattern, &options);
+                let analysis = Self::on_host(pattern, &options, stop);
                 let open = opening.wait();
                 let mut analysis = analysis?;
                 analysis.place = open?.place(analysis.symbolic(), &options)?;
@@ -117,7 +136,7 @@ impl Analysis {
                 Ok(analysis)
             }
             Device::Auto => {
-                let analysis = Self::on_host(pattern, options)?;
+                let analysis = Self::on_host(pattern, options, stop)?;
                 analysis.wherever_faster()
             }
         }
@@ -161,13 +180,13 @@ impl Analysis {
     }
 
     /// Orders, analyzes and plans for the host.
-    fn on_host(pattern: &Arc<Pattern>, options: &Options) -> Result<Self, Error> {
+    fn on_host(pattern: &Arc<Pattern>, options: &Options, stop: Stop<'_>) -> Result<Self, Error> {
         let work = || {
             let Chosen {
                 symbolic,
                 name,
                 seconds,
-            } = Chosen::new(pattern, options)?;
+            } = Chosen::until(pattern, options, stop)?;
             let analysis = Self::planned(pattern, Arc::new(symbolic), name, options, seconds);
             if pattern.nnz_lower() >= FEW_ENTRIES && wants_memory(options) {
                 rayon::broadcast(|_| return_end_of_heap());

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use tamarack_ordering::{AmdOptions, MergedGraph, NdOptions, OrderingError, Selection};
+use tamarack_ordering::{AmdOptions, MergedGraph, NdOptions, OrderingError, Selection, Stop};
 use tamarack_sparse::{Pattern, Permutation, Runs};
 
 use crate::shape::{Look, Seen, Shape};
@@ -12,6 +12,8 @@ use crate::threads::with_threads;
 /// What two orderings of a pattern share while they run at the same time.
 pub(crate) struct Both<'a> {
     pattern: &'a Pattern,
+    /// Where the caller wants no ordering any more.
+    stop: Stop<'a>,
     pub(crate) has_twins: bool,
     pub(crate) shape: Shape,
     /// Made at once where there are twins, for both go by it; else minimum degree goes by the pattern and begins meanwhile.
@@ -23,9 +25,14 @@ pub(crate) struct Both<'a> {
 }
 
 impl<'a> Both<'a> {
-    pub(crate) fn new(pattern: &'a Pattern, sampled: Shape) -> Result<Self, OrderingError> {
+    pub(crate) fn new(
+        pattern: &'a Pattern,
+        sampled: Shape,
+        stop: Stop<'a>,
+    ) -> Result<Self, OrderingError> {
         let mut both = Self {
             pattern,
+            stop,
             has_twins: sampled.has_twins(),
             shape: sampled,
             merged: OnceLock::new(),
@@ -84,19 +91,29 @@ impl<'a> Both<'a> {
         !self.is_worth_filling() && self.seen.get().is_some_and(is_unlucky)
     }
 
-    /// Nested dissection, unless `stop` becomes true; none where nothing is worth cutting.
-    pub(crate) fn dissect_if_cut(
-        &self,
-        stop: &AtomicBool,
-    ) -> Result<Option<Permutation>, OrderingError> {
+    /// Nested dissection; none where nothing is worth cutting.
+    pub(crate) fn dissect_if_cut(&self) -> Result<Option<Permutation>, OrderingError> {
+        self.dissect_until(self.stop)
+    }
+
+    /// The same beside minimum degree, unless that one finds it in vain.
+    pub(crate) fn dissect_beside(&self) -> Result<Option<Permutation>, OrderingError> {
+        self.dissect_until(self.stop.or(&self.no_dissection))
+    }
+
+    fn dissect_until(&self, stop: Stop<'_>) -> Result<Option<Permutation>, OrderingError> {
         let graph = self.merged()?;
         with_threads(1, || graph.dissect_if_cut(&NdOptions::default(), stop))
+    }
+
+    /// When minimum degree is wanted no more.
+    pub(crate) fn stop_degree(&self) -> Stop<'_> {
+        self.stop.or(&self.no_degree)
     }
 
     /// Minimum degree, however long it takes.
     pub(crate) fn minimum_degree(&self) -> Result<Permutation, OrderingError> {
         let options = AmdOptions::from(Selection::Degree);
-        self.merged()?
-            .minimum_degree(&options, &AtomicBool::new(false))
+        self.merged()?.minimum_degree(&options, self.stop)
     }
 }

@@ -13,11 +13,11 @@ mod auto;
 mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use tamarack_ordering::{
-    AmdOptions, MergedGraph, Method, NdOptions, OrderingError, Selection, Workspace, order,
+    AmdOptions, MergedGraph, Method, NdOptions, OrderingError, Selection, Stop, Workspace,
+    order_until,
 };
 use tamarack_plan::{FrontRates, Machine, predicted_secs};
 use tamarack_sparse::{Pattern, Permutation, Runs};
@@ -64,11 +64,25 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Orders `pattern` by one or by several methods and analyzes what came out best.
-    pub(crate) fn new(pattern: &Arc<Pattern>, options: &Options) -> Result<Self, Error> {
+    /// Orders `pattern` by one or by several methods and analyzes what came out best, unless `stop` is set.
+    pub(crate) fn until(
+        pattern: &Arc<Pattern>,
+        options: &Options,
+        stop: Stop<'_>,
+    ) -> Result<Self, Error> {
+        let chosen = Self::by_search(pattern, options, stop);
+        // One of several orderings that is stopped may pass for one that is in vain.
+        match stop.is_set() {
+            true => Err(OrderingError::Stopped.into()),
+            false => chosen,
+        }
+    }
+
+    fn by_search(pattern: &Arc<Pattern>, options: &Options, stop: Stop<'_>) -> Result<Self, Error> {
         let mut search = Search {
             pattern,
             options,
+            stop,
             start: Instant::now(),
             order_secs: 0.0,
         };
@@ -76,7 +90,7 @@ impl Chosen {
             Ordering::Permutation(given) => search.finish(given, Runs::find(pattern), "given"),
             Ordering::Method(Method::NestedDissection(dissection)) => {
                 let graph = MergedGraph::new(pattern)?;
-                let permutation = graph.dissect(dissection, &AtomicBool::new(false))?;
+                let permutation = graph.dissect(dissection, stop)?;
                 search.order_secs = search.start.elapsed().as_secs_f64();
                 search.finish(&permutation, graph.into_runs(), ND)
             }
@@ -86,7 +100,7 @@ impl Chosen {
                 search.merged_degree(degree)
             }
             Ordering::Method(method) => {
-                let by_method = || order(pattern, method, &mut Workspace::new());
+                let by_method = || order_until(pattern, method, &mut Workspace::new(), stop);
                 let permutation = with_threads(1, by_method)?; // in the pool where there is one
                 search.order_secs = search.start.elapsed().as_secs_f64();
                 search.finish(&permutation, Runs::find(pattern), method.name())
@@ -101,6 +115,7 @@ impl Chosen {
 struct Search<'a> {
     pattern: &'a Arc<Pattern>,
     options: &'a Options,
+    stop: Stop<'a>,
     start: Instant,
     /// Spent in orderings, of the time since `start`.
     order_secs: f64,
@@ -180,11 +195,12 @@ impl Search<'_> {
         let (permutation, runs) = if runs.is_some() {
             let merged = || MergedGraph::with_runs(self.pattern, runs);
             let graph = with_threads(1, merged)?; // in the pool where there is one
-            let found = graph.minimum_degree(options, &AtomicBool::new(false))?;
+            let found = graph.minimum_degree(options, self.stop)?;
             (found, graph.into_runs())
         } else {
             let method = Method::Amd(options.clone());
-            (order(self.pattern, &method, &mut Workspace::new())?, runs)
+            let space = &mut Workspace::new();
+            (order_until(self.pattern, &method, space, self.stop)?, runs)
         };
         self.order_secs = self.start.elapsed().as_secs_f64();
         self.finish(&permutation, runs, name_of(options.selection))
@@ -194,10 +210,9 @@ impl Search<'_> {
     /// one seed after the other. At least one of each.
     fn best(&mut self, budget: Duration) -> Result<Chosen, Error> {
         let graph = MergedGraph::new(self.pattern)?;
-        let go_on = AtomicBool::new(false);
         let mut best = None;
         for selection in [Selection::Degree, Selection::MeanFill] {
-            match graph.minimum_degree(&within_reads(selection, MOST_READS), &go_on) {
+            match graph.minimum_degree(&within_reads(selection, MOST_READS), self.stop) {
                 Err(OrderingError::Stopped) => (), // what takes so long is not tried to the end
                 found => self.keep_better(&mut best, found?, name_of(selection), &graph)?,
             }
@@ -206,7 +221,7 @@ impl Search<'_> {
             let begun = self.start.elapsed();
             let mut dissection = NdOptions::default();
             dissection.seed = seed;
-            let found = graph.dissect(&dissection, &go_on)?;
+            let found = graph.dissect(&dissection, self.stop)?;
             self.keep_better(&mut best, found, ND, &graph)?;
             // Another one takes as long as this one did.
             let now = self.start.elapsed();

@@ -204,3 +204,40 @@ fn a_callback_that_panics_leaves_no_old_factor_behind() {
     let mut x = vec![1024.0; a.n()];
     factor.solve_refined(&other, &mut x).unwrap();
 }
+
+#[test]
+fn an_analysis_ends_soon_after_it_is_cancelled() {
+    for (name, threads) in [("p3d7_24", 1), ("p3d7_24", 3), ("rgg_30000", 2)] {
+        let a = model(name);
+        for ordering in ["auto", "nd", "amd", "amf", "best:60"] {
+            let mut options = Options::default();
+            options.threads = Some(threads);
+            options.ordering = ordering.parse().unwrap();
+            // Before, and at some time; `best` goes on for a minute else.
+            for micros in [0, 500, 5_000, 30_000] {
+                let cancel = AtomicBool::new(micros == 0);
+                let control = Control {
+                    progress: None,
+                    cancel: Some(&cancel),
+                };
+                let begun = Instant::now();
+                let result = std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        std::thread::sleep(Duration::from_micros(micros));
+                        cancel.store(true, Relaxed);
+                    });
+                    Analysis::new_with(a.pattern(), &options, &control)
+                });
+                assert!(begun.elapsed() < Duration::from_secs(20), "{ordering}");
+                match result {
+                    Ok(analysis) => assert!(micros > 0 && analysis.symbolic().n() == a.n()),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}"),
+                }
+            }
+        }
+        let never = Analysis::new_with(a.pattern(), &Options::default(), &Control::default());
+        let plain = Analysis::new(a.pattern(), &Options::default()).unwrap();
+        let order = |analysis: &Analysis| analysis.symbolic().permutation().clone();
+        assert_eq!(order(&never.unwrap()), order(&plain));
+    }
+}

@@ -8,8 +8,6 @@
 //! variable belongs to at most two elements. Which variable is eliminated next is up to a
 //! [`Selection`], by these bounds.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
 use tamarack_sparse::Pattern;
 
 use crate::error::OrderingError;
@@ -20,6 +18,7 @@ use crate::mindeg::observer::Observer;
 use crate::mindeg::quotient::{Element, IS_ELEMENT, QuotientGraph};
 use crate::mindeg::selection::Selection;
 use crate::mindeg::supervariables::{self, HashTable};
+use crate::stop::Stop;
 use crate::workspace::Workspace;
 
 /// Options of [`Method::Amd`](crate::Method::Amd).
@@ -82,7 +81,7 @@ pub(crate) struct Amd<'a> {
     /// Largest degree of an element so far.
     pub(crate) largest: u32,
     /// True where the order is wanted no more.
-    stop: Option<&'a AtomicBool>,
+    stop: Stop<'a>,
     /// Entries of lists that are read at most.
     most_work: u64,
     /// So many are read before it is asked whether that is too many.
@@ -100,7 +99,7 @@ impl<'a> Amd<'a> {
             halo,
             selection: Selection::Degree,
             largest: 0,
-            stop: None,
+            stop: Stop::NEVER,
             most_work: u64::MAX,
             next_look: u64::MAX,
         }
@@ -126,11 +125,8 @@ impl<'a> Amd<'a> {
     }
 
     /// The same, given up with an error where `stop` becomes true.
-    pub(crate) fn until(self, stop: &'a AtomicBool) -> Self {
-        Self {
-            stop: Some(stop),
-            ..self
-        }
+    pub(crate) fn until(self, stop: Stop<'a>) -> Self {
+        Self { stop, ..self }
     }
 
     /// Eliminates all variables below `halo`.
@@ -159,8 +155,7 @@ impl<'a> Amd<'a> {
             }
         }
         while let Some(me) = self.lists.pop_at_most(NONE) {
-            let is_stopped = self.stop.is_some_and(|stop| stop.load(Relaxed));
-            if is_stopped || self.q.work > self.next_look && self.is_hopeless() {
+            if self.stop.is_set() || self.q.work > self.next_look && self.is_hopeless() {
                 return Err(OrderingError::Stopped);
             }
             observer.pivot(self.q, self.lists, me);

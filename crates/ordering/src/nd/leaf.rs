@@ -3,12 +3,11 @@
 //! The separator vertices around a piece are its halo: they stay to the end of its elimination,
 //! and count in the degrees (Pellegrini, Roman, Amestoy 2000).
 
-use std::sync::atomic::AtomicBool;
-
 use crate::error::OrderingError;
 use crate::mindeg::{Amd, AmdOptions, DenseLimits};
 use crate::nd::graph::Weighted;
 use crate::nd::numbers::Numbers;
+use crate::stop::Stop;
 use crate::workspace::Workspace;
 
 /// Memory for ordering pieces, one per thread.
@@ -28,7 +27,7 @@ impl LeafSpace {
         &mut self,
         graph: &Weighted,
         piece: &mut [u32],
-        stop: &AtomicBool,
+        stop: Stop<'_>,
     ) -> Result<(), OrderingError> {
         self.order_by(graph, piece, stop, &AmdOptions::default())
     }
@@ -38,7 +37,7 @@ impl LeafSpace {
         &mut self,
         graph: &Weighted,
         piece: &mut [u32],
-        stop: &AtomicBool,
+        stop: Stop<'_>,
         options: &AmdOptions,
     ) -> Result<(), OrderingError> {
         self.vertices.clear();

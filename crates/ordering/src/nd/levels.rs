@@ -218,8 +218,6 @@ impl Search {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
-
     use super::*;
     use crate::graph::Graph;
     use crate::nd::Dissection;
@@ -241,8 +239,7 @@ mod tests {
         let (cost, s) = (cut.cost, cut.separation);
         // An axis-parallel plane has 400 vertices.
         assert!(cost < 310.0, "{cost}");
-        let stop = AtomicBool::new(false);
-        let dissection = Dissection::new(&cube, &options, &stop).unwrap();
+        let dissection = Dissection::new(&cube, &options, crate::Stop::NEVER).unwrap();
         let levels = dissection.hierarchy(&cube, 3);
         assert!(levels.len() > 1);
         let from_coarse = best_level(&cube, &levels, &options).unwrap().cost;

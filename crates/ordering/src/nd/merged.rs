@@ -15,6 +15,7 @@ use crate::nd::planes::Points;
 use crate::nd::{By, Dissection, NdOptions, check_order};
 use crate::near;
 use crate::parts;
+use crate::stop::Stop;
 
 /// The adjacency graph of a symmetric matrix in which unknowns with the same neighbors, themselves included, are one vertex
 /// (Ashcraft 1995), and unknowns with very many neighbors are left out.
@@ -90,7 +91,7 @@ impl MergedGraph {
     pub fn dissect(
         &self,
         options: &NdOptions,
-        stop: &AtomicBool,
+        stop: Stop<'_>,
     ) -> Result<Permutation, OrderingError> {
         let mut order = Vec::new();
         self.order(options, By::Graph, stop, &mut order)?;
@@ -105,7 +106,7 @@ impl MergedGraph {
     pub fn dissect_if_cut(
         &self,
         options: &NdOptions,
-        stop: &AtomicBool,
+        stop: Stop<'_>,
     ) -> Result<Option<Permutation>, OrderingError> {
         let uncut = AtomicBool::new(false);
         match self.dissected(options, stop, Some(&uncut)) {
@@ -127,7 +128,7 @@ impl MergedGraph {
     pub fn minimum_degree(
         &self,
         options: &AmdOptions,
-        stop: &AtomicBool,
+        stop: Stop<'_>,
     ) -> Result<Permutation, OrderingError> {
         let graph = &self.compressed.graph;
         check_order(graph)?;
@@ -151,7 +152,7 @@ impl MergedGraph {
         &self,
         options: &NdOptions,
         by: By<'_>,
-        stop: &AtomicBool,
+        stop: Stop<'_>,
         order: &mut Vec<u32>,
     ) -> Result<(), OrderingError> {
         let list = match by {
@@ -172,7 +173,7 @@ impl MergedGraph {
     fn dissected(
         &self,
         options: &NdOptions,
-        stop: &AtomicBool,
+        stop: Stop<'_>,
         uncut: Option<&AtomicBool>,
     ) -> Result<Vec<u32>, OrderingError> {
         let dissected = |graph: &Weighted| {

@@ -50,6 +50,7 @@ use tamarack_sparse::Pattern;
 use crate::error::OrderingError;
 use crate::graph::Graph;
 use crate::guide::{Coordinates, PartitionTree};
+use crate::stop::Stop;
 use bisect::{Bisector, Separation};
 pub(crate) use buckets::atomics;
 pub(crate) use components::Components;
@@ -94,7 +95,7 @@ pub(crate) fn order(
     pattern: &Pattern,
     options: &NdOptions,
     by: By<'_>,
-    stop: &AtomicBool,
+    stop: Stop<'_>,
     order: &mut Vec<u32>,
 ) -> Result<(), OrderingError> {
     if let By::Coordinates(places) = by {
@@ -108,7 +109,7 @@ pub(crate) fn order_by_tree(
     pattern: &Pattern,
     options: &NdOptions,
     tree: &PartitionTree,
-    stop: &AtomicBool,
+    stop: Stop<'_>,
     order: &mut Vec<u32>,
 ) -> Result<(), OrderingError> {
     check_len("nodes of unknowns", tree.len(), pattern)?;
@@ -167,7 +168,7 @@ struct Dissection<'a> {
     /// As the options say, or smaller where the graph is: one by one, a small graph's few pieces are what many threads wait for.
     piece: usize,
     /// True where the order is wanted no more.
-    stop: &'a AtomicBool,
+    stop: Stop<'a>,
     /// Told if nothing is worth cutting, where all is given up then.
     uncut: Option<&'a AtomicBool>,
     /// Spaces not in use.
@@ -180,7 +181,7 @@ impl<'a> Dissection<'a> {
     fn new(
         graph: &'a Weighted,
         options: &'a NdOptions,
-        stop: &'a AtomicBool,
+        stop: Stop<'a>,
     ) -> Result<Self, OrderingError> {
         check_order(graph)?;
         let dissection = Self {
@@ -296,7 +297,7 @@ impl<'a> Dissection<'a> {
 
     /// Whether all that is done from now on is in vain.
     fn is_stopped(&self) -> bool {
-        self.stop.load(Relaxed)
+        self.stop.is_set()
     }
 
     fn go_on(&self) -> Result<(), OrderingError> {

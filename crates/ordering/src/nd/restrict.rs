@@ -106,7 +106,6 @@ mod tests {
     use crate::graph::Graph;
     use crate::nd::graph::Weighted;
     use crate::nd::{Dissection, NdOptions};
-    use std::sync::atomic::AtomicBool;
     use tamarack_sparse::models::Model;
 
     #[test]
@@ -115,8 +114,8 @@ mod tests {
         let matrix = matrix.generate::<f64>().unwrap();
         let graph = Graph::from_pattern(matrix.pattern()).unwrap();
         let graph = Weighted::new(graph, vec![2; matrix.n()]);
-        let (options, stop) = (NdOptions::default(), AtomicBool::new(false));
-        let dissection = Dissection::new(&graph, &options, &stop).unwrap();
+        let options = NdOptions::default();
+        let dissection = Dissection::new(&graph, &options, crate::Stop::NEVER).unwrap();
         let levels = dissection.hierarchy(&graph, 7);
         let list: Vec<u32> = (0..graph.n() as u32).filter(|v| v % 120 < 50).collect();
         let mut fine = Weighted::default();

@@ -283,7 +283,7 @@ fn the_order_does_not_depend_on_the_threads() {
                 .unwrap();
             let mut list = Vec::new();
             let options = NdOptions::default();
-            pool.install(|| order(&p, &options, By::Graph, &AtomicBool::new(false), &mut list))
+            pool.install(|| order(&p, &options, By::Graph, Stop::NEVER, &mut list))
                 .unwrap();
             list
         });
@@ -304,7 +304,7 @@ fn every_vertex_comes_once() {
         let n = 1 + (mix(seed) % 120) as u32;
         let p = random(n, mix(seed + 1) % 100, seed);
         let mut list = Vec::new();
-        order(&p, &options, By::Graph, &AtomicBool::new(false), &mut list).unwrap();
+        order(&p, &options, By::Graph, Stop::NEVER, &mut list).unwrap();
         list.sort_unstable();
         assert!(list.iter().copied().eq(0..n), "seed {seed}");
     }
@@ -337,9 +337,8 @@ fn any_shape(options: &NdOptions) {
         let orders = [1, 9].map(|threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             let mut list = Vec::new();
-            let stop = AtomicBool::new(false);
             let pool = pool.build().unwrap();
-            pool.install(|| order(p, options, By::Graph, &stop, &mut list))
+            pool.install(|| order(p, options, By::Graph, Stop::NEVER, &mut list))
                 .unwrap();
             list
         });
@@ -355,7 +354,13 @@ fn a_dissection_ends_soon_after_it_is_stopped() {
     let p = grid(22, 1);
     let stop = AtomicBool::new(true);
     let mut list = Vec::new();
-    let stopped = order(&p, &NdOptions::default(), By::Graph, &stop, &mut list);
+    let stopped = order(
+        &p,
+        &NdOptions::default(),
+        By::Graph,
+        (&stop).into(),
+        &mut list,
+    );
     assert_eq!(stopped, Err(OrderingError::Stopped));
     // At any time: whatever was under way, nothing but this comes out, or the whole order.
     for micros in (0..40_000).step_by(2_000) {
@@ -365,7 +370,13 @@ fn a_dissection_ends_soon_after_it_is_stopped() {
                 std::thread::sleep(std::time::Duration::from_micros(micros));
                 stop.store(true, Relaxed);
             });
-            order(&p, &NdOptions::default(), By::Graph, &stop, &mut list)
+            order(
+                &p,
+                &NdOptions::default(),
+                By::Graph,
+                (&stop).into(),
+                &mut list,
+            )
         });
         match result {
             Ok(()) => assert_eq!(list.len(), p.n()),

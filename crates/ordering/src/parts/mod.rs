@@ -14,12 +14,13 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::OrderingError;
 use crate::mindeg::{Amd, AmdOptions, DenseLimits, MAX_ORDER, Selection};
 use crate::nd::{Components, NdOptions, Numbers, Weighted, atomics};
+use crate::stop::Stop;
 use crate::workspace::Workspace;
 use level::SEPARATOR;
 use line::{last_neighbor, narrow_line};
@@ -63,7 +64,7 @@ pub(crate) fn order(
     graph: &Weighted,
     list: &mut [u32],
     options: &AmdOptions,
-    stop: &AtomicBool,
+    stop: Stop<'_>,
 ) -> Result<bool, OrderingError> {
     if list.is_sorted() {
         return order_near(graph, list, options, stop);
@@ -84,7 +85,7 @@ fn order_near(
     graph: &Weighted,
     list: &mut [u32],
     options: &AmdOptions,
-    stop: &AtomicBool,
+    stop: Stop<'_>,
 ) -> Result<bool, OrderingError> {
     let n = graph.n();
     let mut marks = Vec::new();
@@ -121,7 +122,7 @@ struct Parts<'a> {
     dissection: NdOptions,
     /// Whether parts are cut once more.
     by_levels: bool,
-    stop: &'a AtomicBool,
+    stop: Stop<'a>,
     /// Who stands in separators, and how often the others were searched.
     marks: Vec<AtomicU8>,
     /// Place of each vertex in its part, once that is ordered.
@@ -167,7 +168,7 @@ impl Parts<'_> {
         // Half as large again as the parts that are wanted.
         if self.by_levels
             && list.len() >= (n / PARTS * 3 / 2).max(2 * LEAST)
-            && !self.stop.load(Relaxed)
+            && !self.stop.is_set()
             && let Some(sizes) = level::cut(self.graph, &self.marks, list, &self.dissection, count)
         {
             let count = count + 1;
@@ -181,7 +182,7 @@ impl Parts<'_> {
         if list.is_empty() {
             return Ok(());
         }
-        if self.stop.load(Relaxed) {
+        if self.stop.is_set() {
             return Err(OrderingError::Stopped);
         }
         let lock = || self.spaces.lock().unwrap_or_else(PoisonError::into_inner);

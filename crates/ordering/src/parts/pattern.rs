@@ -1,7 +1,5 @@
 //! A whole pattern in parts, without the unknowns that have very many neighbors.
 
-use std::sync::atomic::AtomicBool;
-
 use tamarack_sparse::Pattern;
 
 use super::{is_for, may_be_cut, may_cut, order as order_graph};
@@ -10,13 +8,14 @@ use crate::graph::Graph;
 use crate::mindeg::{AmdOptions, is_fringed};
 use crate::nd::Weighted;
 use crate::near;
+use crate::stop::Stop;
 
 /// Orders a pattern in parts, if it can be cut, and has no fringe that is worth going first; else nothing happens, and the answer is false. What has
 /// very many neighbors comes last, as in minimum fill of the whole.
 pub(crate) fn order_pattern(
     pattern: &Pattern,
     options: &AmdOptions,
-    stop: &AtomicBool,
+    stop: Stop<'_>,
     order: &mut Vec<u32>,
 ) -> Result<bool, OrderingError> {
     let n = pattern.n();

@@ -201,8 +201,7 @@ fn what_has_no_thin_level_stays_whole() {
         assert_eq!(pieces(&graph), None);
         let mut list: Vec<u32> = (0..graph.n() as u32).rev().collect();
         let (before, options) = (list.clone(), AmdOptions::from(Selection::MeanFill));
-        let stop = AtomicBool::new(false);
-        assert_eq!(order(&graph, &mut list, &options, &stop), Ok(false));
+        assert_eq!(order(&graph, &mut list, &options, Stop::NEVER), Ok(false));
         assert_eq!(list, before);
     }
 }
@@ -215,7 +214,7 @@ fn all_vertices_are_ordered_alike_by_any_threads() {
         let found = [1, 4].map(|threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             let mut list: Vec<u32> = (0..graph.n() as u32).rev().collect();
-            let ordered = || order(&graph, &mut list, &options, &AtomicBool::new(false));
+            let ordered = || order(&graph, &mut list, &options, Stop::NEVER);
             assert_eq!(pool.build().unwrap().install(ordered), Ok(true));
             list
         });
@@ -223,9 +222,9 @@ fn all_vertices_are_ordered_alike_by_any_threads() {
         let mut sorted = found[0].clone();
         sorted.sort_unstable();
         assert!(sorted.into_iter().eq(0..graph.n() as u32));
-        let stopped = AtomicBool::new(true);
+        let stopped = std::sync::atomic::AtomicBool::new(true);
         let mut list: Vec<u32> = (0..graph.n() as u32).collect();
-        let result = order(&graph, &mut list, &options, &stopped);
+        let result = order(&graph, &mut list, &options, (&stopped).into());
         assert_eq!(result, Err(OrderingError::Stopped));
     }
 }
@@ -306,7 +305,7 @@ fn components_are_cut_one_by_one() {
         let graph = Weighted::new(Graph::from_pattern(pattern).unwrap(), vec![1; pattern.n()]);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         let mut list: Vec<u32> = (0..graph.n() as u32).collect();
-        let ordered = || order(&graph, &mut list, &options, &AtomicBool::new(false));
+        let ordered = || order(&graph, &mut list, &options, Stop::NEVER);
         assert_eq!(pool.build().unwrap().install(ordered), Ok(true));
         list
     };

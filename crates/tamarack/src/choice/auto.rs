@@ -13,11 +13,9 @@
 //! better of both where the factorization takes long, or longer than a graph of such levels should ([`Both::is_unlucky`]). What is little, many,
 //! thick and wide is in [`shape`](crate::shape), all of it for one machine.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
-use tamarack_ordering::{
-    MergedGraph, Method, OrderingError, Selection, Workspace, order, order_until,
-};
+use tamarack_ordering::{MergedGraph, Method, OrderingError, Selection, Workspace, order_until};
 use tamarack_sparse::{Permutation, Runs};
 
 use super::{Candidate, Chosen, MOST_READS, ND, Search, name_of, within_reads};
@@ -75,11 +73,11 @@ impl Search<'_> {
         if shape.is_worth_a_look() {
             return with_threads(1, || self.auto_of_many(shape)); // in the pool where there is one
         }
-        let both = Both::new(self.pattern, shape)?;
+        let both = Both::new(self.pattern, shape, self.stop)?;
         match self.minimum_degree(&both)? {
             Degree::Enough(chosen, _) => Ok(*chosen),
             degree => {
-                let found = both.dissect_if_cut(&AtomicBool::new(false))?;
+                let found = both.dissect_if_cut()?;
                 self.better(degree.into_candidate(), found, both)
             }
         }
@@ -90,10 +88,10 @@ impl Search<'_> {
     ///
     /// What is returned does not depend on which one is sooner done: what is thick is dissected whatever minimum degree finds.
     fn auto_of_many(&mut self, sampled: Shape) -> Result<Chosen, Error> {
-        let both = Both::new(self.pattern, sampled)?;
+        let both = Both::new(self.pattern, sampled, self.stop)?;
         let look = || both.look();
         let degree = || self.minimum_degree(&both);
-        let dissect = || both.dissect_if_cut(&both.no_dissection).ok();
+        let dissect = || both.dissect_beside().ok();
         let (look, degree, found) = if is_alone() {
             (look()?, degree(), None) // begun, it would be eliminated to the end before anybody looks
         } else if both.has_twins || both.shape.is_dense() {
@@ -135,7 +133,7 @@ impl Search<'_> {
         };
         let found = match found {
             Some(found) => found,
-            None => both.dissect_if_cut(&AtomicBool::new(false))?,
+            None => both.dissect_if_cut()?,
         };
         self.better(degree, found, both)
     }
@@ -151,7 +149,7 @@ impl Search<'_> {
             return Ok(None);
         }
         let method = Method::Amd(within_reads(Selection::MeanFill, MOST_READS));
-        let found = order(self.pattern, &method, &mut Workspace::new());
+        let found = order_until(self.pattern, &method, &mut Workspace::new(), self.stop);
         self.order_secs = self.start.elapsed().as_secs_f64();
         let permutation = match found {
             Err(OrderingError::Stopped) => return Ok(None), // it takes too long
@@ -233,8 +231,8 @@ impl Search<'_> {
         most_reads: u32,
         both: &Both<'_>,
     ) -> Result<Degree, Error> {
-        let stop = &both.no_degree;
-        if stop.load(Relaxed) {
+        let stop = both.stop_degree();
+        if stop.is_set() {
             return Err(OrderingError::Stopped.into());
         }
         let mut own = Search { ..*self };
@@ -248,7 +246,7 @@ impl Search<'_> {
             }
         };
         let permutation = match permutation {
-            Err(OrderingError::Stopped) if !stop.load(Relaxed) => return Ok(Degree::Endless),
+            Err(OrderingError::Stopped) if !stop.is_set() => return Ok(Degree::Endless),
             other => other?,
         };
         own.order_secs = own.start.elapsed().as_secs_f64();
@@ -291,6 +289,8 @@ fn is_unlucky(name: &str, secs: f64, both: &Both<'_>) -> bool {
 mod tests {
     use std::time::Instant;
 
+    use tamarack_ordering::Stop;
+
     use super::*;
     use crate::Options;
     use crate::choice::tests::skewed;
@@ -301,10 +301,11 @@ mod tests {
         let search = Search {
             pattern: &pattern,
             options: &options,
+            stop: Stop::NEVER,
             start: Instant::now(),
             order_secs: 0.0,
         };
-        let both = Both::new(&pattern, Shape::of(&pattern)).unwrap();
+        let both = Both::new(&pattern, Shape::of(&pattern), Stop::NEVER).unwrap();
         let is_endless = |most_reads| {
             let found = search.minimum_of(Selection::Degree, most_reads, &both);
             matches!(found, Ok(Degree::Endless))

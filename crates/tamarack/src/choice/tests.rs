@@ -2,6 +2,12 @@ use super::*;
 use crate::shape::{Look, Shape};
 use tamarack_sparse::models::Model;
 
+impl Chosen {
+    fn unstopped(pattern: &Arc<Pattern>, options: &Options) -> Result<Self, Error> {
+        Self::until(pattern, options, Stop::NEVER)
+    }
+}
+
 fn pattern(name: &str) -> std::sync::Arc<Pattern> {
     let model: Model = name.parse().unwrap();
     model.generate::<f64>().unwrap().pattern().clone()
@@ -15,7 +21,7 @@ fn auto_dissects_solids_and_spares_itself_that_on_planes() {
             ordering,
             ..Options::default()
         };
-        Chosen::new(&pattern(model), &options).unwrap().name
+        Chosen::unstopped(&pattern(model), &options).unwrap().name
     };
     assert_eq!(name("el3d_14", Ordering::Auto), "nd");
     assert_eq!(name("p3d7_30", Ordering::Auto), "nd");
@@ -32,7 +38,7 @@ fn auto_takes_the_same_order_for_any_number_of_threads() {
             threads: Some(threads),
             ..Options::default()
         };
-        let chosen = Chosen::new(&pattern(model), &options).unwrap();
+        let chosen = Chosen::unstopped(&pattern(model), &options).unwrap();
         chosen.symbolic.permutation().clone()
     };
     // Small ones, and narrow, thick and unclear ones of many entries, with twins and without, in parts, and scattered ones.
@@ -75,7 +81,7 @@ fn minimum_fill_steps_in_where_minimum_degree_is_unlucky() {
     let mut options = Options::default();
     let mut chosen = |ordering: Ordering, threads: usize| {
         (options.ordering, options.threads) = (ordering, Some(threads));
-        Chosen::new(&a, &options).unwrap()
+        Chosen::unstopped(&a, &options).unwrap()
     };
     let amd = chosen(Method::Amd(AmdOptions::default()).into(), 1);
     let [alone, together] = [1, 3].map(|threads| chosen(Ordering::Auto, threads));
@@ -112,7 +118,7 @@ fn minimum_degree_has_its_time_in_skewed_networks() {
             ordering,
             ..Options::default()
         };
-        let chosen = Chosen::new(&a, &options).unwrap();
+        let chosen = Chosen::unstopped(&a, &options).unwrap();
         assert_eq!(chosen.name, name, "{:?}", options.ordering);
     }
 }
@@ -147,7 +153,7 @@ fn a_network_is_no_solid() {
             threads: Some(threads),
             ..Options::default()
         };
-        Chosen::new(&a, &options).unwrap()
+        Chosen::unstopped(&a, &options).unwrap()
     };
     let [alone, together] = [1, 3].map(chosen);
     assert_eq!(alone.name, "amf");
@@ -180,7 +186,7 @@ fn auto_keeps_minimum_degree_where_nothing_is_worth_cutting() {
                 ordering,
                 ..Options::default()
             };
-            Chosen::new(&a, &options).unwrap()
+            Chosen::unstopped(&a, &options).unwrap()
         };
         let order = |chosen: &Chosen| chosen.symbolic.permutation().clone();
         let kept = chosen(Ordering::Auto, 1);
@@ -201,7 +207,7 @@ fn best_for_a_card_goes_by_its_seconds() {
             device,
             ..Options::default()
         };
-        Chosen::new(&a, &device::for_device(&options)).unwrap()
+        Chosen::unstopped(&a, &device::for_device(&options)).unwrap()
     };
     let judged = |ordering: Ordering| {
         let symbolic = chosen(ordering, Device::Gpu(0)).symbolic;
@@ -224,7 +230,7 @@ fn best_is_no_worse_than_its_candidates() {
     let mut options = Options::default();
     let mut flops = |ordering: Ordering| {
         options.ordering = ordering;
-        let chosen = Chosen::new(&a, &options).unwrap();
+        let chosen = Chosen::unstopped(&a, &options).unwrap();
         chosen.symbolic.stats().flops
     };
     let best = flops(Ordering::Best(Duration::from_millis(100)));

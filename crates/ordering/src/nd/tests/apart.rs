@@ -1,9 +1,8 @@
 //! Graphs that are not connected: each component as if it were alone.
 
-use std::sync::atomic::AtomicBool;
-
 use super::networks::flops;
 use super::{grid, mix, pattern, random};
+use crate::Stop;
 use crate::nd::{MergedGraph, NdOptions};
 use crate::{Method, Workspace, order};
 use tamarack_sparse::Pattern;
@@ -98,7 +97,7 @@ fn what_is_not_cut_is_told_if_asked() {
     let if_cut = |pattern: &Pattern| {
         let graph = MergedGraph::new(pattern).unwrap();
         let options = NdOptions::default();
-        let found = graph.dissect_if_cut(&options, &AtomicBool::new(false));
+        let found = graph.dissect_if_cut(&options, Stop::NEVER);
         found.unwrap().map(|found| found.user_of_elim().to_vec())
     };
     // A network of two sizes, the larger one with others beside it, and what is a leaf at once.
