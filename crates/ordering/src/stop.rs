@@ -13,7 +13,7 @@ impl<'a> Stop<'a> {
     /// Nobody stops it.
     pub const NEVER: Self = Self { flags: [None; 2] };
 
-    /// By a flag of the caller of the caller, if there is one.
+    /// By the flag of whoever asked for all of the work, if there is one.
     #[must_use]
     pub fn by(cancel: Option<&'a AtomicBool>) -> Self {
         Self {
@@ -21,7 +21,7 @@ impl<'a> Stop<'a> {
         }
     }
 
-    /// The same, also by another flag.
+    /// The same, and by the flag of one who knows that this part of it is in vain, in the place of an earlier such one.
     #[must_use]
     pub fn or(self, flag: &'a AtomicBool) -> Self {
         Self {

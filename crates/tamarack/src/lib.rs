@@ -71,12 +71,13 @@ pub use tamarack_ordering::OrderingError;
 pub use tamarack_plan::PlanError;
 pub use tamarack_solve::SolveError;
 pub use tamarack_sparse::{PermutationError, Scalar, StructureError, TripletError};
+pub use tamarack_store::StoreError;
 pub use tamarack_symbolic::SymbolicError;
 
 pub use tamarack_gpu::primitives::{MatrixView as DeviceMatrix, MatrixViewMut as DeviceMatrixMut};
 pub use tamarack_gpu::{
-    DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, GpuOptions, Span as DeviceSpan,
-    Stream as DeviceStream, Total as DeviceTotal,
+    DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, GpuInfo, GpuOptions,
+    Span as DeviceSpan, Stream as DeviceStream, Total as DeviceTotal,
 };
 pub use tamarack_numeric::{
     Activity, Call, Cause, ClassTime, Control, DevicePlan, DeviceRates, Event, FrontId, LaneTime,

@@ -58,7 +58,8 @@ impl Analysis {
 
     /// The same order and structure with other options: precision, refinement, shifts, threads, device, memory. What is not looked at is
     /// [`Options::ordering`] and [`Options::symbolic`]. It plans anew, in a small part of an analysis's time; both analyses and their factors
-    /// share the structure and go on.
+    /// share the structure and go on. Its supernodes suit the device that it was made for: for another one a new analysis in the same order
+    /// ([`Ordering::Permutation`](crate::Ordering::Permutation)) may be faster.
     ///
     /// ```
     /// use tamarack::{Analysis, Options, Precision, SymmetricCsc, models::Model};
