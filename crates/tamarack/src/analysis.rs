@@ -58,9 +58,9 @@ pub struct Analysis {
 /// Seconds that the parts of an analysis took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AnalysisSecs {
-    /// Ordering; 0 for a given permutation or a saved analysis.
+    /// Ordering; 0 for a given permutation, a saved analysis, or another one's structure.
     pub order_secs: f64,
-    /// Elimination tree, supernodes, row structures; 0 for a saved analysis.
+    /// Elimination tree, supernodes, row structures; 0 for a saved analysis, or another one's structure.
     pub symbolic_secs: f64,
     /// Plan.
     pub plan_secs: f64,

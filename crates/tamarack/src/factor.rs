@@ -43,7 +43,7 @@ pub(crate) enum Kind {
     Mixed(Box<MixedFactor>),
 }
 
-/// How accurate answers are, and what it took.
+/// How accurate answers are, and what it took. Errors are those of `A x = b` also where `A + σI` was factorized ([`Factor::shift`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct SolveReport {
     /// Accuracy of each right-hand side's answer.
