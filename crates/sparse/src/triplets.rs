@@ -9,7 +9,8 @@ use thiserror::Error;
 pub use places::Places;
 
 use crate::memory::in_large_pages;
-use crate::{Pattern, Scalar, StructureError, SymmetricCsc};
+use crate::pattern::check_len;
+use crate::{IndexLike, Pattern, Scalar, StructureError, SymmetricCsc};
 
 /// What to do with entries that occur more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -165,6 +166,37 @@ impl<T: Scalar> Triplets<T> {
                     self.push_valid(row, column, value); // both mirror images are on the diagonal
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Adds all entries of three arrays that run in parallel, in the order in which they stand, each as by [`push`](Self::push).
+    ///
+    /// # Errors
+    /// [`StructureError::Length`] for arrays of different lengths, [`TripletError::OutOfRange`] for the first entry that is outside (an index
+    /// that is negative, or too large for the message, as `u32::MAX`): then nothing is added.
+    pub fn push_all<I: IndexLike>(
+        &mut self,
+        rows: &[I],
+        columns: &[I],
+        values: &[T],
+    ) -> Result<(), TripletError> {
+        check_len("columns", columns.len(), rows.len() as u64)?;
+        check_len("values", values.len(), rows.len() as u64)?;
+        let (before, n) = (self.len(), self.n);
+        self.reserve(rows.len());
+        for ((&i, &j), &value) in rows.iter().zip(columns).zip(values) {
+            let [row, column] = [i, j].map(|index| {
+                let index = index.to_index().unwrap_or(u64::MAX);
+                index.min(u64::from(u32::MAX)) as u32
+            });
+            if row.max(column) as usize >= n {
+                self.rows.truncate(before);
+                self.columns.truncate(before);
+                self.values.truncate(before);
+                return Err(TripletError::OutOfRange { row, column, n });
+            }
+            self.push_valid(row, column, value);
         }
         Ok(())
     }
@@ -344,6 +376,32 @@ mod tests {
         assert_eq!(a.values(), &[0.0, 3.0, 5.0, -1.0, 0.0]);
         let refused = t.into_symmetric(Duplicates::Refuse).unwrap_err();
         assert_eq!(refused, TripletError::Duplicate { row: 2, column: 0 });
+    }
+
+    #[test]
+    fn arrays_of_any_index_type_are_pushed_or_nothing_is() {
+        let mut one_by_one = Triplets::new(3).unwrap();
+        for (row, column, value) in [(2, 0, 1.0), (1, 1, 2.0), (0, 2, 3.0)] {
+            one_by_one.push(row, column, value).unwrap();
+        }
+        let mut t = Triplets::new(3).unwrap();
+        t.push_all(&[2i64, 1], &[0, 1], &[1.0, 2.0]).unwrap();
+        let outside = t.push_all(&[0usize, 1], &[2, 3], &[3.0, 4.0]);
+        assert!(matches!(
+            outside,
+            Err(TripletError::OutOfRange {
+                row: 1,
+                column: 3,
+                n: 3
+            })
+        ));
+        let negative = t.push_all(&[-1i32], &[0], &[3.0]).unwrap_err();
+        assert!(matches!(negative, TripletError::OutOfRange { .. }));
+        assert!(t.push_all(&[0u32], &[0, 1], &[3.0]).is_err());
+        assert!(t.push_all(&[0u32], &[0], &[]).is_err());
+        t.push_all(&[0usize], &[2], &[3.0]).unwrap();
+        let [a, b] = [t, one_by_one].map(|t| t.into_symmetric(Duplicates::Sum).unwrap());
+        assert_eq!(a, b);
     }
 
     #[test]
