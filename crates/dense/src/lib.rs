@@ -44,4 +44,4 @@ pub use substitution::{MAX_RHS, PanelRef, rhs_stride};
 pub use thin::{THIN, ThinFront, backward_thin, forward_thin};
 pub use tile::UpdateMode;
 pub use tiny::{eliminate_tiny, is_tiny};
-pub use workspace::{Workspace, unwritten, workspace_bytes};
+pub use workspace::{WIDEST, Workspace, unwritten, workspace_bytes};

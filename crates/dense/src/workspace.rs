@@ -16,9 +16,11 @@ pub(crate) const PACK_PAD: usize = 16;
 const MC: usize = 192;
 /// Columns of C per packed block of B.
 const NC: usize = 384;
-/// Least width of the block that a panel solve keeps packed, and the largest: wider blocks are solved in parts.
+/// Least width of the block that a panel solve keeps packed.
 pub(crate) const SOLVE_COLUMNS: usize = 128;
-const WIDEST: usize = 1 << 16;
+/// The largest width of a block, in columns, that there is room for as a whole: wider ones are solved in parts, and sizes stay small beside what
+/// numbers hold.
+pub const WIDEST: usize = 1 << 16;
 
 /// Room for `len` numbers, none of which is there: many factors need little of it, and a team's workspaces would be cleared one after
 /// another by the thread that makes them. Where debug assertions are on, and in this crate's tests, it holds NaN, which shows in all that is

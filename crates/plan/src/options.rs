@@ -34,7 +34,7 @@ pub struct PlanOptions {
 
 impl PlanOptions {
     /// Columns of a block column, at most.
-    pub const WIDEST: usize = 1 << 16;
+    pub const WIDEST: usize = tamarack_dense::WIDEST;
 }
 
 impl Default for PlanOptions {

@@ -248,16 +248,6 @@ impl Factor {
         team.calling(Call::Solve, || {
             let nrhs = right_hand_sides(self.n(), b.len())?;
             check_order(self.n(), a)?;
-            if x.len() != b.len() {
-                let (found, expected) = (x.len(), b.len());
-                let vector = "x";
-                return Err(SolveError::Length {
-                    vector,
-                    found,
-                    expected,
-                }
-                .into());
-            }
             self.answers_beside(a, b, x, nrhs, &control)
         })
         .map_err(|error| confirmed(self.witness.as_ref(), a, &control, error))

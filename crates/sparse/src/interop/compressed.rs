@@ -136,7 +136,8 @@ impl<'a, I: IndexLike + 'a, T: Scalar, F: Fn(usize) -> (&'a [I], &'a [T])> Sourc
             }
             col_ptr.push(row_idx.len() as u64);
         }
-        Ok(SymmetricCsc::lower(n, &col_ptr, &row_idx, &out)?)
+        let pattern = Pattern::lower(n, &col_ptr, &row_idx)?;
+        Ok(SymmetricCsc::new(pattern.shared(), out)?)
     }
 
     fn transposed_upper(&self, sides: Sides<T>) -> Result<SymmetricCsc<T>, InteropError> {
@@ -166,7 +167,8 @@ impl<'a, I: IndexLike + 'a, T: Scalar, F: Fn(usize) -> (&'a [I], &'a [T])> Sourc
                 place(i, j, v);
             }
         }
-        Ok(SymmetricCsc::lower(n, &col_ptr, &row_idx, &out)?)
+        let pattern = Pattern::lower(n, &col_ptr, &row_idx)?;
+        Ok(SymmetricCsc::new(pattern.shared(), out)?)
     }
 }
 

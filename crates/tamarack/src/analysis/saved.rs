@@ -1,4 +1,4 @@
-//! Analyses as bytes, to be kept and read again.
+//! Analyses by a structure that is there already: kept as bytes and read again, or another one's with other options.
 
 use std::sync::Arc;
 
