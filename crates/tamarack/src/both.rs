@@ -78,6 +78,10 @@ impl<'a> Both<'a> {
         let seen = *self.seen.get_or_init(|| self.shape.look(merged));
         match seen.look {
             Look::Thick => self.no_degree.store(true, Relaxed),
+            Look::Light => {
+                self.no_dissection.store(true, Relaxed);
+                self.no_degree.store(!self.is_worth_filling(), Relaxed);
+            }
             Look::Narrow | Look::Wide => self.no_dissection.store(true, Relaxed),
             Look::Unclear => (),
         }

@@ -18,7 +18,8 @@ pub(crate) struct Level {
     /// Levels of the search, and vertices in them.
     pub(crate) count: usize,
     pub(crate) reached: usize,
-    /// The vertex reached last.
+    /// The vertex reached when half of them are, and the last one.
+    pub(crate) middle: u32,
     pub(crate) last: u32,
 }
 
@@ -74,6 +75,7 @@ impl Search {
             width: widths.min().unwrap_or(0),
             count: self.ends.len(),
             reached: self.queue.len(),
+            middle: self.queue[self.queue.len() / 2],
             last: self.queue.last().copied().unwrap_or(start),
         }
     }
@@ -137,6 +139,7 @@ mod tests {
             width: 28,
             count: 59,
             reached: 900,
+            middle: 464,
             last: 899,
         };
         assert_eq!(search.middle_level(&graph, 0), expected);

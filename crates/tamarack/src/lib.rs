@@ -49,6 +49,7 @@ mod limits;
 mod machine;
 mod memory;
 mod options;
+mod piece;
 mod pooled;
 mod shape;
 mod shared;

@@ -1,13 +1,15 @@
-//! What a graph looks like at a glance: how long its dissection will take, and whether it is like a plane or a solid.
+//! A graph in numbers: how long its dissection will take, and what it is worth.
 //!
-//! Both say beforehand which orderings are worth starting. The second is told by the middle [level](crate::levels) of
-//! a breadth-first search: one or two searches, linear in the entries.
+//! They say beforehand which orderings are worth starting, as does what the graph [looks](look) like.
+
+mod look;
+
+pub(crate) use look::{Look, Seen};
 
 use tamarack_ordering::MergedGraph;
 use tamarack_sparse::Pattern;
 
 use crate::choice::MACHINE;
-use crate::levels::{Level, Search};
 
 /// Seconds of a dissection on one thread for a vertex and for a stored neighbor of the graph without twins, on the machine that orderings
 /// are judged for ([`MACHINE`]). By 0.55 times this formula and measured on a core that is 1.8 times as fast
@@ -62,11 +64,6 @@ const PLANE_OPERATIONS: f64 = 300.0;
 /// `scattered-1`).
 const SAVED_OF_NETWORKS: f64 = 0.5;
 
-/// Operations after minimum degree over the cube of the middle level, on planes: 8 to 21.
-const OPERATIONS: f64 = 20.0;
-const LEAST_OPERATIONS: f64 = 8.0;
-const USUAL_OPERATIONS: f64 = 12.0;
-
 /// Entries saved for each unknown from which merging twins takes less time than it saves: 8 in plane pose graphs, where two of three
 /// unknowns are twins and it takes longer; 27 and more in solids, shells and other pose graphs.
 const MERGED: f64 = 10.0;
@@ -78,22 +75,6 @@ const SPARSE: f64 = 5.0;
 /// Neighbors of a vertex, on average, from which a graph is probably none of a plane.
 const DENSE: f64 = 16.0;
 
-/// The middle level over the square root of the vertices: 1 to 2.5 in planes, shells and meshes of parts like them, 4.7 and more in solids of
-/// 64,000 vertices.
-const THICK: f64 = 3.0;
-
-/// The middle level over the vertices to the power 2/3, from a far vertex, where there are 26 neighbors: 1.6 in cubes, 2.5 in periodic ones, 3.1 in a mesh of
-/// quadratic elements, less in longer solids. About as the square root of the neighbors: 0.75 and 1.5 of six, 1.6 and 2.1 of fourteen, 1.2 to 1.7 among points
-/// joined to the nearest. More says that levels grow as in a network: 2.1 to 4.6 in communities, small worlds and planes with links across, of six to eight
-/// neighbors (no lines kept).
-const WIDEST: f64 = 3.6;
-
-/// Neighbors of a vertex in a cube of 27 points.
-const CUBE_DEGREE: f64 = 26.0;
-
-/// Fewer levels say nothing: in networks where everything is near everything.
-const LEAST_LEVELS: usize = 15;
-
 /// The graph of a pattern without twins, in numbers.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
@@ -102,25 +83,6 @@ pub(crate) struct Shape {
     /// Nodes, and stored neighbors of all of them.
     nodes: f64,
     neighbors: f64,
-}
-
-/// What the levels of a graph say, and the seconds of a factorization after minimum degree, were it a plane.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
-    pub(crate) look: Look,
-    pub(crate) plane_secs: f64,
-}
-
-/// How a graph looks by its levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
-    /// So narrow that a factorization after minimum degree takes less than the dissection.
-    Narrow,
-    /// So thick that the dissection pays, whatever minimum degree may find.
-    Thick,
-    /// So wide that it is a network, in which a dissection hardly ever pays.
-    Wide,
-    Unclear,
 }
 
 impl Shape {
@@ -184,9 +146,9 @@ impl Shape {
     }
 
     /// The same by its operations: a dissection saves more where there are more than in planes.
-    pub(crate) fn is_worth_dissecting_as_solid(&self, predicted_secs: f64, flops: u128) -> bool {
+    pub(crate) fn is_worth_dissecting_as_solid(&self, predicted_secs: f64, flops: f64) -> bool {
         let in_plane = PLANE_OPERATIONS * self.share.powi(3) * self.nodes.powf(1.5);
-        let is_solid = self.nodes >= SOLID_VERTICES && flops as f64 > in_plane;
+        let is_solid = self.nodes >= SOLID_VERTICES && flops > in_plane;
         is_solid && SAVED_OF_SOLIDS * predicted_secs > self.dissection_secs()
     }
 
@@ -208,10 +170,7 @@ impl Shape {
     /// The same where that is not much for the factorization, but for what the graph's levels say of it.
     pub(crate) fn is_unlucky(&self, predicted_secs: f64, seen: &Seen) -> bool {
         let spent = match seen.look {
-            Look::Narrow => {
-                let usual_secs = USUAL_OPERATIONS / OPERATIONS * seen.plane_secs;
-                UNLUCKY * (predicted_secs - usual_secs)
-            }
+            Look::Narrow => UNLUCKY * (predicted_secs - seen.usual_plane_secs()),
             // Else it has been tried.
             Look::Wide if !self.is_worth_filling_too(predicted_secs) => {
                 FILL_SAVES_IN_NETWORKS * predicted_secs
@@ -224,72 +183,6 @@ impl Shape {
     /// About what minimum fill takes, in seconds.
     fn fill_secs(&self) -> f64 {
         FILL_VERTEX_SECS * self.nodes + FILL_NEIGHBOR_SECS * self.neighbors
-    }
-
-    /// Looks at the levels of the `graph` with this shape. What counts are operations.
-    pub(crate) fn look(&self, graph: &MergedGraph) -> Seen {
-        let mut search = Search::new(graph.n());
-        let (mut sum, mut widest) = (0.0, Level::default());
-        for start in 0..graph.n() as u32 {
-            if !search.has_seen(start) {
-                let level = search.middle_level(graph, start);
-                sum += self.plane_secs(level.width);
-                if level.width > widest.width {
-                    widest = level;
-                }
-            }
-        }
-        let dissection_secs = self.dissection_secs();
-        let narrow = |plane_secs| Seen {
-            look: Look::Narrow,
-            plane_secs,
-        };
-        // What a dissection saves more in a solid.
-        let more = match self.nodes >= SOLID_VERTICES {
-            true => SAVED_OF_SOLIDS / SAVED,
-            false => 1.0,
-        };
-        if more * sum <= dissection_secs {
-            return narrow(sum);
-        }
-        // From a far vertex: levels are narrower than from one in the middle.
-        let mut search = Search::new(graph.n());
-        let far = search.middle_level(graph, widest.last);
-        let others = sum - self.plane_secs(widest.width);
-        let plane_secs = others + self.plane_secs(far.width);
-        let is_solid = |width: usize| width as f64 > THICK * (far.reached as f64).sqrt();
-        let more = if is_solid(far.width) { more } else { 1.0 };
-        if more * plane_secs <= dissection_secs {
-            return narrow(plane_secs);
-        }
-        let connected = match search.connected_share(graph) {
-            most if most >= 0.5 => far.width,
-            share => (share * far.width as f64) as usize,
-        };
-        if connected as f64 > self.widest_of_solids(far.reached) {
-            let look = Look::Wide;
-            return Seen { look, plane_secs };
-        }
-        let least = SAVED * LEAST_OPERATIONS / OPERATIONS;
-        let pays = least * (others + self.plane_secs(connected)) > dissection_secs;
-        let look = match far.count >= LEAST_LEVELS && (is_solid(connected) || pays) {
-            true => Look::Thick,
-            false => Look::Unclear,
-        };
-        Seen { look, plane_secs }
-    }
-
-    /// Vertices of the middle level of a solid with so many, at most. Where steps go farther it has more layers.
-    fn widest_of_solids(&self, vertices: usize) -> f64 {
-        let layers = (self.neighbors / self.nodes / CUBE_DEGREE).sqrt();
-        WIDEST * layers * (vertices as f64).powf(2.0 / 3.0)
-    }
-
-    /// Seconds of a factorization after minimum degree, were it a plane with a level of so many vertices in its middle.
-    fn plane_secs(&self, width: usize) -> f64 {
-        let unknowns = self.share * width as f64;
-        let flop_secs = MACHINE.f64.per_flop_secs / MACHINE.threads as f64;
-        OPERATIONS * unknowns.powi(3) * flop_secs
     }
 }
 
@@ -339,69 +232,5 @@ mod tests {
         assert!(Shape::of(&pattern("el3d_16")).has_twins());
         assert!(!Shape::of(&pattern("el3d_4")).has_twins());
         assert!(!Shape::of(&pattern("p3d7_8")).has_twins());
-    }
-
-    fn merged(name: &str) -> MergedGraph {
-        MergedGraph::new(&pattern(name)).unwrap()
-    }
-
-    #[test]
-    fn planes_and_solids_are_told_apart() {
-        let look = |name: &str| {
-            let (a, graph) = (pattern(name), merged(name));
-            Shape::exactly(a.n(), &graph).look(&graph).look
-        };
-        assert_eq!(look("p2d5_200"), Look::Narrow);
-        assert_eq!(look("p2d9_150"), Look::Narrow);
-        assert_eq!(look("p3d7_40"), Look::Thick);
-        assert_eq!(look("p3d27_24"), Look::Thick);
-        assert_eq!(look("el3d_16"), Look::Thick);
-        // Too few levels, or too little to be gained.
-        assert_eq!(look("el3d_12"), Look::Unclear);
-        assert_eq!(look("el3d_10"), Look::Narrow);
-        assert_eq!(look("p3d7_10"), Look::Narrow);
-    }
-
-    /// A ring of vertices, each joined to the next three, and every 37th to one far away.
-    fn ring_with_links(n: u32) -> Pattern {
-        let far = |i: u32| (i.wrapping_mul(2_654_435_761) >> 7) % n;
-        let mut lists = vec![Vec::new(); n as usize];
-        let mut join = |a: u32, b: u32| lists[a.min(b) as usize].push(a.max(b));
-        for i in 0..n {
-            join(i, i);
-            (1..=3).for_each(|step| join(i, (i + step) % n));
-            if i % 37 == 0 && far(i) != i {
-                join(i, far(i));
-            }
-        }
-        let mut ptr = vec![0u64];
-        for list in &mut lists {
-            list.sort_unstable();
-            list.dedup();
-            ptr.push(ptr[ptr.len() - 1] + list.len() as u64);
-        }
-        Pattern::lower(n as usize, &ptr, &lists.concat()).unwrap()
-    }
-
-    #[test]
-    fn a_wide_level_of_many_pieces_is_no_solid() {
-        let a = ring_with_links(60_000);
-        let graph = MergedGraph::new(&a).unwrap();
-        let shape = Shape::exactly(a.n(), &graph);
-        assert_eq!(shape.look(&graph).look, Look::Unclear);
-    }
-
-    #[test]
-    fn components_are_searched_one_by_one() {
-        // Diagonal: as many components as vertices, each of one level.
-        let ptr: Vec<u64> = (0..=50).collect();
-        let rows: Vec<u32> = (0..50).collect();
-        let diagonal = Pattern::lower(50, &ptr, &rows).unwrap();
-        let empty = Pattern::lower::<u64, u32>(0, &[0], &[]).unwrap();
-        for a in [diagonal, empty] {
-            let graph = MergedGraph::new(&a).unwrap();
-            let shape = Shape::exactly(a.n(), &graph);
-            assert_eq!(shape.look(&graph).look, Look::Narrow);
-        }
     }
 }

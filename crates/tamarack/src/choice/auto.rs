@@ -3,7 +3,8 @@
 //! ```text
 //! few entries, or hardly more than a tree has ──► minimum degree ──► leads to little work ──► taken
 //!                                                              └──► to much ──► dissection; the better is taken
-//! many entries ──► look at the levels of a search ──► thick ────► dissection
+//! many entries ──► look at the levels of a search ──► thick ────► a piece of it has much to do ──► dissection
+//!                                                 │         └──► little ──► minimum fill, as minimum degree above
 //!                                                 ├─► wide ─────► minimum degree ──► leads to very much work ──► dissection, as above
 //!                                                 │                             └──► to less ──► taken, or minimum fill
 //!                                                 └─► narrow or unclear ──► minimum degree, as above
@@ -11,7 +12,7 @@
 //!
 //! Minimum degree stands for minimum fill where there are many vertices or unknowns share them ([`Both::is_worth_filling`]), and for the
 //! better of both where the factorization takes long, or longer than a graph of such levels should ([`Both::is_unlucky`]). What is little, many,
-//! thick and wide is in [`shape`](crate::shape), all of it for one machine.
+//! thick and wide is in [`shape`](crate::shape), what a piece says in [`piece`](crate::piece), all of it for one machine.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -107,35 +108,50 @@ impl Search<'_> {
             let (look, found) = second?;
             (look?, degree, found)
         };
-        let degree = match look {
-            Look::Thick => None,
-            look => match degree?.seen_as(look, &both.shape) {
-                Degree::Enough(mut chosen, secs) => {
-                    let begun = self.start.elapsed();
-                    if let Some(filled) = self.fill_if_unlucky(chosen.name, secs, &both)? {
-                        return Ok(filled);
-                    }
-                    chosen.seconds.order_secs += (self.start.elapsed() - begun).as_secs_f64();
-                    return Ok(*chosen);
+        let degree = match self.as_seen(look, degree, &both)? {
+            Some(Degree::Enough(mut chosen, secs)) => {
+                let begun = self.start.elapsed();
+                if let Some(filled) = self.fill_if_unlucky(chosen.name, secs, &both)? {
+                    return Ok(filled);
                 }
-                Degree::Open { degree, is_solid } => {
-                    if let Some(filled) = self.fill_if_unlucky(degree.name, degree.secs, &both)? {
-                        return Ok(filled);
-                    }
-                    if !is_solid {
-                        self.order_secs = self.start.elapsed().as_secs_f64();
-                        return self.finish(&degree.permutation, both.into_runs(), degree.name);
-                    }
-                    Some(degree)
+                chosen.seconds.order_secs += (self.start.elapsed() - begun).as_secs_f64();
+                return Ok(*chosen);
+            }
+            Some(Degree::Open { degree, is_solid }) => {
+                if let Some(filled) = self.fill_if_unlucky(degree.name, degree.secs, &both)? {
+                    return Ok(filled);
                 }
-                other => other.into_candidate(),
-            },
+                if !is_solid {
+                    self.order_secs = self.start.elapsed().as_secs_f64();
+                    return self.finish(&degree.permutation, both.into_runs(), degree.name);
+                }
+                Some(degree)
+            }
+            other => other.and_then(Degree::into_candidate),
         };
         let found = match found {
             Some(found) => found,
             None => both.dissect_if_cut()?,
         };
         self.better(degree, found, both)
+    }
+
+    /// What minimum degree found, if it counts: of a light solid minimum fill is better, for which it was given up.
+    fn as_seen(
+        &self,
+        look: Look,
+        degree: Result<Degree, Error>,
+        both: &Both<'_>,
+    ) -> Result<Option<Degree>, Error> {
+        let degree = match look {
+            Look::Thick => return Ok(None),
+            Look::Light if !both.is_worth_filling() => {
+                both.no_degree.store(false, Relaxed);
+                self.minimum_of(Selection::MeanFill, MOST_READS, both)
+            }
+            _ => degree,
+        };
+        Ok(Some(degree?.seen_as(look, &both.shape)))
     }
 
     /// Minimum fill, where minimum degree was unlucky, if it is better: see [`Both::is_unlucky`].
@@ -259,7 +275,9 @@ impl Search<'_> {
         drop(found);
         let (name, secs) = (name_of(selection), own.predicted_secs(&draft));
         let is_dear = both.shape.is_worth_dissecting(secs);
-        let is_solid = both.shape.is_worth_dissecting_as_solid(secs, draft.flops());
+        let is_solid = both
+            .shape
+            .is_worth_dissecting_as_solid(secs, draft.flops() as f64);
         if !is_dear && !is_solid {
             both.no_dissection.store(true, Relaxed);
             if !is_unlucky(name, secs, both) {

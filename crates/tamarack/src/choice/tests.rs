@@ -141,24 +141,62 @@ fn small_world(n: usize) -> std::sync::Arc<Pattern> {
     tamarack_testkit::pattern_of_edges(n, &edges).shared()
 }
 
-#[test]
-fn a_network_is_no_solid() {
-    let a = small_world(50_000);
-    let graph = MergedGraph::new(&a).unwrap();
+/// Asserts what a graph of many entries looks like, and which order `auto` takes, the same for any number of threads.
+fn assert_taken(a: &std::sync::Arc<Pattern>, look: Look, name: &str) {
+    let graph = MergedGraph::new(a).unwrap();
     let seen = Shape::exactly(a.n(), &graph).look(&graph);
-    assert_eq!(seen.look, Look::Wide);
-    // Neither is it dissected.
+    assert_eq!(seen.look, look);
     let chosen = |threads: usize| {
         let options = Options {
             threads: Some(threads),
             ..Options::default()
         };
-        Chosen::unstopped(&a, &options).unwrap()
+        Chosen::unstopped(a, &options).unwrap()
     };
     let [alone, together] = [1, 3].map(chosen);
-    assert_eq!(alone.name, "amf");
+    assert_eq!(alone.name, name);
     let order = |chosen: &Chosen| chosen.symbolic.permutation().clone();
     assert_eq!(order(&alone), order(&together));
+}
+
+#[test]
+fn a_network_is_neither_a_solid_nor_dissected() {
+    assert_taken(&small_world(50_000), Look::Wide, "amf");
+}
+
+/// Points anywhere in a cube, each joined to the nearest ones.
+fn points(n: usize, nearest: usize) -> std::sync::Arc<Pattern> {
+    let mut random = tamarack_testkit::Rng::new(5);
+    let side = (n as f64 / 4.0).cbrt() as usize; // of boxes with four points each
+    let points: Vec<[f64; 3]> = (0..n).map(|_| [(); 3].map(|()| random.unit())).collect();
+    let place = |p: &[f64; 3]| p.map(|x| (x * side as f64) as usize);
+    let mut boxes = std::collections::HashMap::<[usize; 3], Vec<usize>>::new();
+    for (i, p) in points.iter().enumerate() {
+        boxes.entry(place(p)).or_default().push(i);
+    }
+    let mut edges = Vec::new();
+    for (i, p) in points.iter().enumerate() {
+        let around = |step: usize| {
+            let [x, y, z] = place(p);
+            [x + step / 9, y + step / 3 % 3, z + step % 3].map(|x| x.wrapping_sub(1))
+        };
+        let boxes_around = (0..27).filter_map(|step| boxes.get(&around(step)));
+        let mut near: Vec<usize> = boxes_around
+            .flatten()
+            .copied()
+            .filter(|&j| j != i)
+            .collect();
+        let far = |j: &usize| (0..3).map(|k| (p[k] - points[*j][k]).powi(2)).sum::<f64>();
+        near.sort_by(|a, b| far(a).total_cmp(&far(b)));
+        edges.extend(near.into_iter().take(nearest).map(|j| (i, j)));
+    }
+    tamarack_testkit::pattern_of_edges(n, &edges).shared()
+}
+
+#[test]
+fn a_solid_with_little_to_do_is_not_dissected() {
+    assert_taken(&points(40_000, 5), Look::Light, "amf");
+    assert_taken(&points(20_000, 30), Look::Thick, "nd");
 }
 
 /// A network in which each joins four that came before, those of many neighbors sooner.
