@@ -54,6 +54,11 @@ pub enum SolveError {
         "a factor on a GPU does one solve at a time; let threads take turns, or solve for all their right-hand sides together"
     )]
     NotShared,
+    /// Half of a solve was asked of a factor that has none: on a device, or in single or mixed precision.
+    #[error(
+        "halves of solves are there for factors in double precision on the host; choose precision f64 and the CPU in the options"
+    )]
+    NoHalves,
     /// A factorization failed.
     #[error(transparent)]
     Factor(#[from] FactorError),

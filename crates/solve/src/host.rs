@@ -13,7 +13,7 @@ use crate::inverse::{Inverse, Ranged, Scaled};
 use crate::plan::Substitution;
 use crate::rounding::{Rounded, Rounding};
 use crate::solver::{Engine, Form, Solver};
-use crate::substitution::solve;
+use crate::substitution::{Half, solve, solve_half};
 use crate::workspace::SolveWorkspace;
 
 /// The threads of a team on the host.
@@ -153,11 +153,8 @@ struct Bare<'a, T: Value>(Using<'a, T>);
 impl<T: Value> Inverse for Bare<'_, T> {
     fn apply(&mut self, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
         let Using { factor, plan, .. } = self.0;
-        let workspace = &mut *self.0.workspace;
-        if !workspace.holds(nrhs) {
-            *workspace = SolveWorkspace::new(factor, plan, nrhs);
-        }
-        solve(factor, plan, x, nrhs, workspace)
+        self.0.workspace.hold(nrhs, factor, plan);
+        solve(factor, plan, x, nrhs, self.0.workspace)
     }
 }
 
@@ -212,6 +209,15 @@ impl<T: Rounded> Solver for HostSolver<T> {
             .factor
             .refactorize(self.matrix.round(a, &team), control);
         done.map_err(|error| self.matrix.explain(a, error))
+    }
+
+    fn apply_half(&mut self, half: Half, x: &mut [f64], nrhs: usize) -> Result<(), SolveError> {
+        if T::PRECISION != Precision::F64 {
+            return Err(SolveError::NoHalves);
+        }
+        let (factor, plan) = (&self.factor, &*self.plan);
+        self.workspace.hold(nrhs, factor, plan);
+        solve_half(half, factor, plan, x, nrhs, &mut self.workspace)
     }
 
     fn diagonal(&self) -> Result<Diagonal, SolveError> {

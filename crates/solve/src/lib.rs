@@ -50,5 +50,5 @@ pub use residual::ResidualPrecision;
 pub use rounding::Rounded;
 pub use share::SharedSolver;
 pub use solver::{Engine, Form, OnDevice, Solver};
-pub use substitution::solve;
+pub use substitution::{Half, solve, solve_half};
 pub use workspace::SolveWorkspace;

@@ -15,6 +15,7 @@ use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
 use crate::refine::{Measured, RefineOptions, RefineWorkspace, refine};
 use crate::report::{ColumnReport, RefineReport};
+use crate::substitution::Half;
 
 /// What is factorized, and in which precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +90,14 @@ pub trait Solver: Inverse + Debug + Send + Sync {
         workspace: &mut RefineWorkspace,
     ) -> Result<(ColumnReport, usize), SolveError> {
         conjugate_gradients_here(self, a, b, x, options, workspace)
+    }
+
+    /// Half of `x ← A⁻¹ x`, as [`solve_half`](crate::solve_half) has it.
+    ///
+    /// # Errors
+    /// [`SolveError::NoHalves`] unless the factor is on the host in double precision; as [`Inverse::apply`].
+    fn apply_half(&mut self, _half: Half, _x: &mut [f64], _nrhs: usize) -> Result<(), SolveError> {
+        Err(SolveError::NoHalves)
     }
 
     /// The diagonal of what was factorized.

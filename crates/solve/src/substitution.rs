@@ -8,7 +8,10 @@
 //! of L is read once in each direction for a chunk of right-hand sides; for one right-hand side that
 //! is the limit.
 
+mod half;
 mod permute;
+
+pub use half::{Half, solve_half};
 
 use tamarack_dense::{Isa, backward_thin, forward_thin, rhs_stride};
 use tamarack_numeric::{
@@ -37,6 +40,21 @@ pub fn solve<T: Value, X: Scalar>(
     nrhs: usize,
     workspace: &mut SolveWorkspace<T>,
 ) -> Result<(), SolveError> {
+    solve_by(factor, plan, x, nrhs, workspace, |sweep| {
+        sweep.run_forward();
+        sweep.run_backward();
+    })
+}
+
+/// What `run` does with right-hand sides in elimination order.
+fn solve_by<T: Value, X: Scalar>(
+    factor: &NumericFactor<T>,
+    plan: &Substitution,
+    x: &mut [X],
+    nrhs: usize,
+    workspace: &mut SolveWorkspace<T>,
+    run: impl Fn(&Sweep<'_, T>),
+) -> Result<(), SolveError> {
     let n = factor.symbolic().n();
     check_len("x", x.len(), n, nrhs)?;
     if !factor.is_current() {
@@ -54,7 +72,7 @@ pub fn solve<T: Value, X: Scalar>(
         let columns = Shared(columns.as_mut_ptr());
         let permute = |work: &dyn Fn()| factor.team().during(Phase::Permute, bytes as u64, work);
         permute(&|| sweep.bring_in(columns));
-        sweep.run();
+        run(&sweep);
         permute(&|| sweep.bring_back(columns));
     }
     Ok(())
@@ -106,11 +124,19 @@ impl<'a, T: Value> Sweep<'a, T> {
         self.factor.team()
     }
 
-    fn run(&self) {
-        let bytes = self.factor.plan().factor_len() * size_of::<T>() as u64;
-        let team = self.team();
-        team.during(Phase::Forward, bytes, || self.forward());
-        team.during(Phase::Backward, bytes, || self.backward());
+    /// Bytes of L, which a walk reads once.
+    fn factor_bytes(&self) -> u64 {
+        self.factor.plan().factor_len() * size_of::<T>() as u64
+    }
+
+    fn run_forward(&self) {
+        self.team()
+            .during(Phase::Forward, self.factor_bytes(), || self.forward());
+    }
+
+    fn run_backward(&self) {
+        self.team()
+            .during(Phase::Backward, self.factor_bytes(), || self.backward());
     }
 
     fn forward(&self) {

@@ -103,6 +103,13 @@ impl<T: Value> SolveWorkspace<T> {
         (self.x.memory.len() + fronts) * size_of::<T>()
     }
 
+    /// Takes room for so many right-hand sides, unless it is there.
+    pub(crate) fn hold(&mut self, nrhs: usize, factor: &NumericFactor<T>, plan: &Substitution) {
+        if !self.holds(nrhs) {
+            *self = Self::new(factor, plan, nrhs);
+        }
+    }
+
     /// Whether so many right-hand sides are solved in as few turns as is useful.
     pub fn holds(&self, nrhs: usize) -> bool {
         self.chunk >= nrhs.min(MAX_RHS)

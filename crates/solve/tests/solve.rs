@@ -7,9 +7,9 @@ use std::sync::Arc;
 use common::{plan, right_side};
 use tamarack_numeric::{Control, FactorOptions, NumericFactor, Team};
 use tamarack_solve::{
-    Diagonal, HostSolver, Inverse, InverseOf, RefineOptions, RefineWorkspace, ResidualPrecision,
-    SolveError, SolveWorkspace, Substitution, condition_estimate, forward_error_bound, refine,
-    solve,
+    Diagonal, Half, HostSolver, Inverse, InverseOf, RefineOptions, RefineWorkspace,
+    ResidualPrecision, SolveError, SolveWorkspace, Substitution, condition_estimate,
+    forward_error_bound, refine, solve, solve_half,
 };
 use tamarack_sparse::{Duplicates, SymmetricCsc, Triplets};
 use tamarack_testkit::{
@@ -82,6 +82,23 @@ fn bits_do_not_depend_on_the_number_of_threads() {
             })
             .into();
         assert!(answers.iter().all(|x| x == &answers[0]));
+    }
+}
+
+#[test]
+fn bits_of_halves_do_not_depend_on_the_number_of_threads() {
+    let a = model("p3d7_26");
+    let b = right_side(a.n(), 3);
+    for half in [Half::Lower, Half::Transposed] {
+        let [one, two, many] = [1, 2, 8].map(|threads| {
+            let factor = factorize(&a, threads);
+            let plan = Substitution::new(factor.symbolic());
+            let mut workspace = SolveWorkspace::new(&factor, &plan, 3);
+            let mut x = b.clone();
+            solve_half(half, &factor, &plan, &mut x, 3, &mut workspace).unwrap();
+            x.iter().map(|v| v.to_bits()).collect::<Vec<u64>>()
+        });
+        assert!(one == two && one == many, "{half:?}");
     }
 }
 

@@ -44,6 +44,7 @@ mod error;
 mod factor;
 mod factor_device;
 mod factor_estimates;
+mod halves;
 mod levels;
 mod limits;
 mod machine;

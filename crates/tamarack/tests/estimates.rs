@@ -173,3 +173,65 @@ fn what_holds_a_large_matrix_is_printed_in_a_few_lines() {
     let small = model("p2d5_3");
     assert!(format!("{small:?}").contains("row_idx"));
 }
+
+#[test]
+fn halves_of_solves_are_a_square_root_of_the_inverse() {
+    // Fronts in strips and in blocks, inside of subtrees and above them.
+    for name in ["p2d5_60", "el3d_8", "p3d7_24"] {
+        let a = model(name);
+        let mut factor = factor(&a, Precision::F64).unwrap();
+        for nrhs in [1, 3, 20] {
+            let mut random = Rng::new(3);
+            let b: Vec<f64> = (0..a.n() * nrhs).map(|_| random.signed()).collect();
+            let (mut half, mut whole) = (b.clone(), b.clone());
+            factor.solve(&mut whole).unwrap();
+            factor.solve_lower(&mut half).unwrap();
+            let columns = |x: &[f64]| -> Vec<Vec<f64>> { x.chunks(a.n()).map(Vec::from).collect() };
+            let dot = |x: &[f64], y: &[f64]| -> f64 { x.iter().zip(y).map(|(x, y)| x * y).sum() };
+            // (C⁻¹b)ᵀ(C⁻¹b') = bᵀ A⁻¹ b', for all pairs.
+            for (b, h) in columns(&b).iter().zip(columns(&half)) {
+                for (w, other) in columns(&whole).iter().zip(columns(&half)) {
+                    let (found, expected) = (dot(&h, &other), dot(b, w));
+                    let size = dot(&h, &h).sqrt() * dot(&other, &other).sqrt();
+                    assert!((found - expected).abs() < 1e-10 * size, "{name}");
+                }
+            }
+            factor.solve_lower_transposed(&mut half).unwrap();
+            let largest = whole.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+            for (half, whole) in half.iter().zip(&whole) {
+                assert!((half - whole).abs() < 1e-10 * largest, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_half_is_triangular_in_the_order_of_elimination() {
+    let a = model("el3d_6");
+    let analysis = Analysis::new(a.pattern(), &Options::default()).unwrap();
+    let mut factor = analysis.factorize(&a).unwrap();
+    let order = analysis.symbolic().permutation().elim_of_user();
+    for unknown in [0, a.n() / 3, a.n() - 1] {
+        let mut x = vec![0.0; a.n()];
+        x[unknown] = 1.0;
+        factor.solve_lower(&mut x).unwrap();
+        let before = |i: usize| order[i] < order[unknown];
+        assert!((0..a.n()).all(|i| !before(i) || x[i] == 0.0));
+        assert!(x[unknown] > 0.0); // one over the diagonal of L
+    }
+}
+
+#[test]
+fn halves_want_double_precision_and_whole_columns() {
+    let a = model("p2d5_20");
+    for precision in [Precision::F32, Precision::Mixed] {
+        let mut factor = factor(&a, precision).unwrap();
+        let mut x = vec![1.0; a.n()];
+        let error = factor.solve_lower(&mut x).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+        assert!(x.iter().all(|&x| x == 1.0));
+    }
+    let mut factor = factor(&a, Precision::F64).unwrap();
+    let error = factor.solve_lower_transposed(&mut [1.0; 7]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+}
