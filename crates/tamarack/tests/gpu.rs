@@ -306,6 +306,50 @@ fn each_analysis_has_a_profile_of_its_own() {
     assert_eq!(counts, [1, 2]);
 }
 
+/// In mixed precision once where they have memory of their own, else once more for residuals.
+#[test]
+fn values_go_up_as_often_as_they_must() {
+    let Some(mut options) = options() else { return };
+    options.profile = true;
+    let mut apart = Vec::new();
+    for (precision, name) in [
+        (Precision::F64, "p3d7_17"),
+        (Precision::Mixed, "p2d5_150"),
+        (Precision::Mixed, "p3d7_17"),
+        (Precision::Mixed, "el3d_9"),
+    ] {
+        options.precision = precision;
+        let mut a = model(name);
+        let analysis = Analysis::new(a.pattern(), &options).unwrap();
+        let Place::Gpu { plan, .. } = analysis.place() else {
+            panic!("{name} is not on the GPU");
+        };
+        let once = precision == Precision::F64 || plan.values_apart();
+        let mut factor = analysis.factorize(&a).unwrap();
+        let mut x = right_sides(a.n(), 1);
+        factor.solve_refined(&a, &mut x).unwrap();
+        analysis.take_device_profile().unwrap();
+        a.values_mut().iter_mut().for_each(|v| *v *= 3.0);
+        factor.refactorize(&a).unwrap();
+        let profile = analysis.take_device_profile().unwrap().unwrap();
+        let up = |total: &&tamarack::DeviceTotal| total.name == "cuMemcpyHtoDAsync";
+        let up = profile.kernels.iter().find(up).map(|total| total.bytes);
+        let values = size_of_val(a.values()) as u64;
+        assert_eq!(up, Some(if once { values } else { 2 * values }), "{name}");
+        // nor do vectors of solves stand where the values do
+        for count in [1, 3, 17] {
+            let b = right_sides(a.n(), count);
+            factor.solve(&mut b.clone()).unwrap();
+            let report = factor.solve_refined(&a, &mut b.clone()).unwrap();
+            let error = report.componentwise_backward_error();
+            assert!(error < 1e-14, "{name} {count}: {error:e}");
+            factor.refactorize(&a).unwrap();
+        }
+        apart.push(once);
+    }
+    assert!(apart[1..].contains(&true), "{apart:?}");
+}
+
 #[test]
 fn degenerate_matrices() {
     let Some(options) = options() else { return };

@@ -57,18 +57,17 @@ pub(super) fn secs(plan: &DevicePlan, rates: &DeviceRates) -> f64 {
 /// Bytes on the device: the arena, the values of A where they come in double precision and stay, its pattern, and the lists of the
 /// factorization and of solves with one right-hand side.
 pub(super) fn device_bytes(plan: &DevicePlan) -> u64 {
-    let (staged, symbolic) = (plan.staged(), plan.symbolic());
+    let symbolic = plan.symbolic();
     let (n, nnz) = (symbolic.n() as u64, symbolic.nnz_a());
     let fronts = symbolic.supernodes() as u64;
     let rows: u64 = (0..symbolic.supernodes())
         .map(|s| symbolic.nupd(s) as u64)
         .sum();
-    let (_, vectors) = staged.update_vectors();
-    // In single precision values come in double, and stand in the room of update matrices where that is enough; they are scaled.
-    let room = plan.arena_bytes() - plan.precision().bytes() as u64 * staged.factor_len();
+    // In single precision values come in double, and are scaled. Where the room of update matrices is enough for them, they or vectors
+    // that take no less stand there.
     let values = match plan.precision() {
         Precision::F64 => 8 * nnz,
-        Precision::F32 if room >= 8 * nnz => 8 * n,
+        Precision::F32 if room_bytes(plan) >= 8 * nnz => 8 * n,
         Precision::F32 => 8 * nnz + 8 * n,
     };
     let pattern = 4 * (nnz + n);
@@ -86,7 +85,28 @@ pub(super) fn device_bytes(plan: &DevicePlan) -> u64 {
         + indices
         + 240 * fronts
         + tiles
-        + 8 * (vectors + 3 * n)
+        + vector_bytes(plan)
+}
+
+/// Whether values in double precision have memory of their own beside a factor in single precision: where the room of update matrices is
+/// too small for them, and where vectors of solves stand there instead, which would have as much beside it.
+pub(super) fn values_apart(plan: &DevicePlan) -> bool {
+    let (values, room) = (8 * plan.symbolic().nnz_a(), room_bytes(plan));
+    // right-hand sides in both orders, and what fronts leave for their parents
+    let taken = 8 * (plan.vector_len() + 2 * plan.symbolic().n() as u64);
+    room < values || (values <= vector_bytes(plan) && taken <= room)
+}
+
+/// Whole numbers in double precision that have room behind the panels, in bytes.
+fn room_bytes(plan: &DevicePlan) -> u64 {
+    let panels = plan.precision().bytes() as u64 * plan.staged().factor_len();
+    plan.arena_bytes()
+        .saturating_sub(panels.next_multiple_of(8))
+}
+
+/// Vectors of a solve with one right-hand side.
+fn vector_bytes(plan: &DevicePlan) -> u64 {
+    8 * (plan.vector_len() + 3 * plan.symbolic().n() as u64)
 }
 
 /// A tile of an assembly, with what its children give to it: 1.4 parts of 32 bytes on `el3d_30`, `el3d_40`, `p3d27_64`.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tamarack_gpu::GpuError;
 use tamarack_gpu::dense::{Front, FrontShape, Fronts, SmallFronts, Tile};
@@ -83,6 +83,8 @@ pub struct DevicePlan {
     staged: StagedPlan,
     fills: Vec<Range<usize>>,
     options: DeviceOptions,
+    /// See [`vector_len`](Self::vector_len), which walks the tree.
+    vectors: OnceLock<u64>,
 }
 
 impl fmt::Debug for DevicePlan {
@@ -115,6 +117,7 @@ impl DevicePlan {
             fills: staged.fills(),
             staged,
             options: *options,
+            vectors: OnceLock::new(),
         })
     }
 
@@ -136,6 +139,17 @@ impl DevicePlan {
     /// Bytes that it takes on the device, with lists, values and vectors of one right-hand side.
     pub fn device_bytes(&self) -> u64 {
         cost::device_bytes(self)
+    }
+
+    /// Whether values in double precision, which a factor in single precision is made of and refined with, have memory of their own; else
+    /// they stand in the room of update matrices, which a factorization writes over, and are brought twice.
+    pub fn values_apart(&self) -> bool {
+        cost::values_apart(self)
+    }
+
+    /// Numbers that fronts leave for their parents in a solve with one right-hand side, at a time.
+    pub(super) fn vector_len(&self) -> u64 {
+        *self.vectors.get_or_init(|| self.staged.update_vectors().1)
     }
 
     /// Predicted seconds of a refactorization on a device with the [rates](DeviceOptions::rates) that it was made with,

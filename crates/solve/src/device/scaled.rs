@@ -2,14 +2,15 @@
 
 use tamarack_gpu::spmv::Scaling;
 use tamarack_gpu::{DeviceBuffer, DeviceView, DeviceViewMut, Gpu, GpuError, Stream};
-use tamarack_numeric::{DeviceFactor, DeviceValue};
+use tamarack_numeric::DeviceFactor;
 use tamarack_sparse::ElimIdx;
 
 /// Values in double precision on the device, and how they are scaled and rounded; nothing for factors in double
 /// precision.
 ///
-/// They are kept for residuals, and stand in the arena behind the panels where there is room: before a factorization to be rounded into
-/// the panels, and again after it, which has written over them.
+/// They are kept for residuals, in memory of their own or in the arena behind the panels, as the plan says: there before a factorization
+/// to be rounded into the panels, and again after it, which has written over all that is behind them. So they are brought twice, but not
+/// where vectors of solves take that room anyway.
 #[derive(Default)]
 pub(super) struct Rounding(Option<Parts>);
 
@@ -19,7 +20,7 @@ struct Parts {
     scaled: bool,
     /// Whether the values are those of the matrix that was factorized last.
     current: bool,
-    /// Room for the values where the factor has too little.
+    /// Memory for the values where they do not stand in the arena.
     own: Option<DeviceBuffer<f64>>,
 }
 
@@ -27,12 +28,12 @@ impl Parts {
     fn new(factor: &DeviceFactor<f32>, scaled: bool) -> Result<Self, GpuError> {
         let (gpu, stream, pattern) = (factor.gpu(), factor.stream(), factor.pattern());
         let (starts, rows) = (pattern.col_ptr(), pattern.row_idx());
-        let fits = Rounding::fits(factor);
+        let apart = factor.plan().values_apart();
         Ok(Self {
             scaling: Scaling::new(gpu, stream, factor.half_pattern(), starts, rows)?,
             scaled,
             current: false,
-            own: (!fits).then(|| gpu.alloc(rows.len())).transpose()?,
+            own: apart.then(|| gpu.alloc(rows.len())).transpose()?,
         })
     }
 }
@@ -58,12 +59,6 @@ impl Values<'_> {
 }
 
 impl Rounding {
-    /// Whether the values of a matrix in double precision fit behind the panels of a factor.
-    pub fn fits<T: DeviceValue>(factor: &DeviceFactor<T>) -> bool {
-        let spare = factor.spare().map_or(0, |spare| spare.cast::<f64>().len());
-        spare >= factor.pattern().row_idx().len()
-    }
-
     /// For matrices with the pattern of a factor.
     pub fn new(factor: &DeviceFactor<f32>, scaled: bool) -> Result<Self, GpuError> {
         Ok(Self(Some(Parts::new(factor, scaled)?)))

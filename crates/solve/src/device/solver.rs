@@ -252,10 +252,10 @@ impl<T: DeviceValue> Pass<'_, T> {
     }
 }
 
-/// The room of a factor's update matrices, behind the values that [`Rounding`] keeps there if they fit.
+/// The room of a factor's update matrices, behind the values if [`Rounding`] keeps them there.
 fn room_of<T: DeviceValue>(factor: &DeviceFactor<T>) -> Room {
     factor.room(match T::PRECISION {
-        Precision::F32 if Rounding::fits(factor) => {
+        Precision::F32 if !factor.plan().values_apart() => {
             size_of::<f64>() * factor.pattern().row_idx().len()
         }
         _ => 0,

@@ -131,6 +131,33 @@ fn predictions_follow_the_rates_and_plans_do_not() {
 }
 
 #[test]
+fn values_have_memory_of_their_own_where_that_takes_no_more() {
+    let (mut apart, precision) = (Vec::new(), Precision::F32);
+    for name in ["p2d5_60", "p3d7_17", "p3d27_9", "el3d_6", "circuit_700"] {
+        let symbolic = symbolic(&model(name));
+        let (n, values) = (symbolic.n() as u64, 8 * symbolic.nnz_a());
+        for options in [SMALL, DeviceOptions::default()] {
+            let options = DeviceOptions {
+                precision,
+                ..options
+            };
+            let plan = DevicePlan::new(symbolic.clone(), &options).unwrap();
+            let room = plan.arena_bytes() - 4 * plan.staged().factor_len();
+            let vectors = 8 * (plan.staged().update_vectors().1 + 3 * n);
+            let taken = vectors - 8 * n;
+            let (planned, beside) = match plan.values_apart() {
+                true if room < values => (values + vectors, values + vectors),
+                true => (vectors, values + taken.saturating_sub(room)),
+                false => (vectors, taken.saturating_sub(room - values)),
+            };
+            assert!(beside <= planned, "{name}: {beside} {planned}");
+            apart.push(room >= values && plan.values_apart());
+        }
+    }
+    assert!(apart.contains(&true) && apart.contains(&false), "{apart:?}");
+}
+
+#[test]
 fn the_lists_of_all_stages_make_the_factor() {
     let mut several = false;
     for name in ["p2d5_23", "p3d7_9", "el3d_4", "circuit_700"] {
