@@ -2,9 +2,9 @@
 
 use std::marker::PhantomData;
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::driver::{self, CUcontext, CUdevice, check};
+use crate::driver::{self, CUcontext, CUdevice, CUresult, check};
 use crate::profile::Profiler;
 use crate::{GpuError, GpuInfo};
 
@@ -16,6 +16,8 @@ pub(crate) struct Context {
     pub(crate) info: GpuInfo,
     pub(crate) profiler: Profiler,
     streams: AtomicU32,
+    /// Whether it has been said that host memory is not pinned.
+    pageable: AtomicBool,
 }
 
 // SAFETY: a context handle may be used from any thread; the driver synchronizes.
@@ -36,7 +38,18 @@ impl Context {
             info,
             profiler: Profiler::default(),
             streams: AtomicU32::new(0),
+            pageable: AtomicBool::new(false),
         })
+    }
+
+    /// Says once that host memory is not pinned, and why: it shows in the times alone.
+    pub fn note_pageable(&self, code: CUresult, bytes: usize) {
+        if !self.pageable.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "{bytes} bytes of host memory could not be locked for copies to and from the GPU ({code:?}): \
+                 copies go through ordinary memory, which is slower"
+            );
+        }
     }
 
     /// The number of a new stream.

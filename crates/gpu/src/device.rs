@@ -22,6 +22,8 @@ pub struct GpuOptions {
     pub cache: Option<PathBuf>,
     /// The file of NVRTC's library; `None` looks in the usual places.
     pub nvrtc: Option<PathBuf>,
+    /// No host memory is locked for copies, which are slower then: as where the system refuses it, which is found out otherwise.
+    pub pageable: bool,
 }
 
 /// What a device is.
@@ -144,6 +146,10 @@ impl Gpu {
 
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.shared.context
+    }
+
+    pub(crate) fn options(&self) -> &GpuOptions {
+        &self.shared.options
     }
 
     /// Waits until all streams have done everything enqueued.

@@ -3,7 +3,8 @@
 //! The driver copies ordinary memory at 8 to 9 GB/s where the way up takes 55 and lanes reach 37; pinning memory that is used
 //! once costs as much as it saves (`benches/gpu`, `device`). So threads write what goes up into pinned lanes, of which
 //! one half is on its way while the other is written. What is computed need not stand in ordinary memory at all. On the way down they read one
-//! half while the other comes.
+//! half while the other comes. Where memory cannot be pinned the lanes are pageable: then the driver stages once more, and the halves are
+//! filled and emptied in the same order.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -315,7 +316,7 @@ impl Gpu {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing;
+    use crate::{Gpu, testing};
 
     #[test]
     fn what_threads_write_arrives_whole() {
@@ -353,6 +354,19 @@ mod tests {
     #[test]
     fn what_comes_down_is_what_went_up() {
         let Some(gpu) = testing::gpu() else { return };
+        there_and_back(gpu);
+    }
+
+    #[test]
+    fn lanes_work_without_pinned_memory() {
+        let Some(gpu) = testing::pageable_gpu() else {
+            return;
+        };
+        gpu.open_lanes().unwrap();
+        there_and_back(&gpu);
+    }
+
+    fn there_and_back(gpu: &Gpu) {
         // A piece of u64 is 2^17 long: one half of one lane, both, one more, many threads.
         for len in [0, 1, 1 << 17, 1 << 18, (1 << 18) + 1, 1_000_003, 5_000_011] {
             let from: Vec<u64> = (0..len).map(|i| 7 * i).collect();

@@ -6,6 +6,9 @@
 //! copy first touches it. It is ordinary cached memory, not write-combined: the host reads it as fast as
 //! any other. A copy is cut at the chunks' borders, because the driver does not promise to copy ranges
 //! that span two of them.
+//!
+//! Where the system or the driver refuses, as under a small limit of locked memory in a container, the chunk stays pageable. The driver then
+//! takes copies through memory of its own, slower, and may return only when they are done: nothing here needs it to return before.
 
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -14,7 +17,7 @@ use memmap2::MmapMut;
 
 use crate::context::Context;
 use crate::copy::same_length;
-use crate::driver::{self, check, check_in_drop};
+use crate::driver::{self, CUresult, check, check_in_drop};
 use crate::graph::no_recording;
 use crate::view::resolve;
 use crate::{DeviceView, DeviceViewMut, Element, Gpu, GpuError, Stream};
@@ -37,14 +40,38 @@ const fn chunk_bytes<T>() -> usize {
     }
 }
 
-/// Host memory for `len` elements, zero at first, pinned as it is used. The buffer's lifetime is the
+/// What became of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chunk {
+    /// No copy has touched it.
+    Fresh,
+    Pinned,
+    /// Pinning it was refused, and is not asked for again.
+    Pageable,
+}
+
+/// Whether an answer to pinning memory says that it cannot be had, and not that the device or a call before has failed.
+fn is_refusal(code: CUresult) -> bool {
+    matches!(
+        code,
+        CUresult::CUDA_ERROR_OUT_OF_MEMORY
+            | CUresult::CUDA_ERROR_OPERATING_SYSTEM
+            | CUresult::CUDA_ERROR_NOT_PERMITTED
+            | CUresult::CUDA_ERROR_NOT_SUPPORTED
+            // of our own pages the range is never wrong: some systems have none that can be pinned
+            | CUresult::CUDA_ERROR_INVALID_VALUE
+    )
+}
+
+/// Host memory for `len` elements, zero at first, pinned as it is used, as far as that can be had. The buffer's lifetime is the
 /// caller's business while copies run; dropping it waits for the device.
 pub struct PinnedBuffer<T> {
     context: Arc<Context>,
     pages: MmapMut,
     len: usize,
-    /// One for each chunk.
-    pinned: Vec<bool>,
+    chunks: Vec<Chunk>,
+    /// Pinning is taken as refused, unasked.
+    pageable: bool,
     of: std::marker::PhantomData<T>,
 }
 
@@ -66,7 +93,8 @@ impl Gpu {
             context: self.context().clone(),
             pages,
             len,
-            pinned: vec![false; bytes.div_ceil(chunk_bytes::<T>())],
+            chunks: vec![Chunk::Fresh; bytes.div_ceil(chunk_bytes::<T>())],
+            pageable: self.options().pageable,
             of: std::marker::PhantomData,
         })
     }
@@ -74,16 +102,17 @@ impl Gpu {
 
 impl<T> Drop for PinnedBuffer<T> {
     fn drop(&mut self) {
-        if !self.pinned.contains(&true) {
+        if self.chunks.iter().all(|chunk| *chunk == Chunk::Fresh) {
             return;
         }
         let Ok(_bound) = self.context.bind() else {
             return;
         };
         let _none = no_recording();
-        // SAFETY: a context is current. The memory must not go while the device writes to it.
+        // SAFETY: a context is current. The memory must not go while the device reads it or writes to it, were it pageable.
         check_in_drop(unsafe { driver::cuCtxSynchronize() }, "cuCtxSynchronize");
-        for (chunk, _) in self.pinned.iter().enumerate().filter(|(_, p)| **p) {
+        let pinned = |(_, chunk): &(usize, &Chunk)| **chunk == Chunk::Pinned;
+        for (chunk, _) in self.chunks.iter().enumerate().filter(pinned) {
             let start = self
                 .pages
                 .as_mut_ptr()
@@ -122,11 +151,11 @@ impl<T: Element> PinnedBuffer<T> {
         unsafe { std::slice::from_raw_parts_mut(self.pages.as_mut_ptr().cast(), self.len) }
     }
 
-    /// Pins the chunks that hold `range`, so that a later copy does not have to.
+    /// Pins the chunks that hold `range`, so that a later copy does not have to. Those that cannot be pinned stay pageable, and copies of them
+    /// are slower.
     ///
     /// # Errors
-    /// [`GpuError::Shape`] for a range beyond the end; a failing driver call, as when the operating
-    /// system lets a process pin no more.
+    /// [`GpuError::Shape`] for a range beyond the end; a failing driver call.
     pub fn pin(&mut self, range: impl RangeBounds<usize>) -> Result<(), GpuError> {
         let (start, len) = resolve(range, self.len)?;
         if len == 0 || size_of::<T>() == 0 {
@@ -136,28 +165,34 @@ impl<T: Element> PinnedBuffer<T> {
         let last = ((start + len) * size_of::<T>() - 1) / chunk_bytes::<T>();
         let _bound = self.context.bind()?;
         for chunk in first..=last {
-            if self.pinned[chunk] {
-                continue;
+            if self.chunks[chunk] == Chunk::Fresh {
+                self.chunks[chunk] = self.pin_chunk(chunk)?;
             }
-            let from = chunk * chunk_bytes::<T>();
-            let bytes = chunk_bytes::<T>().min(self.pages.len() - from);
-            let address = self.pages.as_mut_ptr().wrapping_add(from);
-            // SAFETY: the pages are ours until they are unregistered in `drop`; portable means that
-            // every context may copy from them.
-            let code = unsafe {
-                driver::cuMemHostRegister_v2(
-                    address.cast(),
-                    bytes,
-                    driver::CU_MEMHOSTREGISTER_PORTABLE,
-                )
-            };
-            check(code, "cuMemHostRegister")?;
-            self.pinned[chunk] = true;
         }
         Ok(())
     }
 
-    /// Enqueues a copy of `range` to the device.
+    /// Asks for a chunk to be pinned; a context is current.
+    fn pin_chunk(&mut self, chunk: usize) -> Result<Chunk, GpuError> {
+        if self.pageable {
+            return Ok(Chunk::Pageable);
+        }
+        let from = chunk * chunk_bytes::<T>();
+        let bytes = chunk_bytes::<T>().min(self.pages.len() - from);
+        let address = self.pages.as_mut_ptr().wrapping_add(from);
+        let portable = driver::CU_MEMHOSTREGISTER_PORTABLE;
+        // SAFETY: the pages are ours until they are unregistered in `drop`; portable means that
+        // every context may copy from them.
+        let code = unsafe { driver::cuMemHostRegister_v2(address.cast(), bytes, portable) };
+        if is_refusal(code) {
+            self.context.note_pageable(code, bytes);
+            return Ok(Chunk::Pageable);
+        }
+        check(code, "cuMemHostRegister")?;
+        Ok(Chunk::Pinned)
+    }
+
+    /// Enqueues a copy of `range` to the device. What is pageable of it may be copied before this returns.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for a range beyond the end or of another length; as [`PinnedBuffer::pin`].
@@ -185,7 +220,7 @@ impl<T: Element> PinnedBuffer<T> {
         Ok(())
     }
 
-    /// Enqueues a copy from the device to `range`.
+    /// Enqueues a copy from the device to `range`. What is pageable of it may be copied before this returns.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for a range beyond the end or of another length; as [`PinnedBuffer::pin`].
@@ -236,49 +271,4 @@ fn pieces<T>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pinned_memory_is_pinned_where_it_is_used() {
-        let Some(gpu) = crate::testing::gpu() else {
-            return;
-        };
-        let stream = gpu.stream().unwrap();
-        // Three chunks of 24-byte elements; the copied range crosses both borders.
-        let len = (160 << 20) / 24;
-        let mut host = gpu.pinned::<[u64; 3]>(len).unwrap();
-        assert!(!host.pinned.contains(&true));
-        for (i, element) in host.as_mut_slice().iter_mut().enumerate() {
-            *element = [i as u64, 2 * i as u64, 3 * i as u64];
-        }
-        let range = 1000..len - 7;
-        let mut device = gpu.alloc::<[u64; 3]>(range.len()).unwrap();
-        // SAFETY: the buffer is not touched before the synchronization.
-        unsafe {
-            host.upload_async(&stream, range.clone(), &mut device)
-                .unwrap()
-        };
-        stream.synchronize().unwrap();
-        assert_eq!(host.pinned, [true; 3]);
-        let got = stream.to_host(&device).unwrap();
-        assert!(got == host.as_slice()[range.clone()]);
-        host.as_mut_slice().fill([0; 3]);
-        // SAFETY: as above.
-        unsafe {
-            host.download_async(&stream, &device, range.clone())
-                .unwrap()
-        };
-        stream.synchronize().unwrap();
-        assert!(got == host.as_slice()[range]);
-        assert!(host.as_slice()[..1000].iter().all(|e| *e == [0; 3]));
-
-        let mut small = gpu.pinned::<u8>(100 << 20).unwrap();
-        small.pin(70 << 20..71 << 20).unwrap();
-        assert_eq!(small.pinned, [false, true]);
-        assert!(matches!(
-            small.pin(..(100 << 20) + 1),
-            Err(GpuError::Shape { .. })
-        ));
-    }
-}
+mod tests;

@@ -29,6 +29,25 @@ pub fn gpu() -> Option<&'static Gpu> {
     gpu.as_ref()
 }
 
+/// The same device opened apart, as on a system that lets nobody lock host memory.
+#[must_use]
+pub fn pageable_gpu() -> Option<Gpu> {
+    let options = GpuOptions {
+        pageable: true,
+        ..gpu()?.options().clone()
+    };
+    match Gpu::open_apart(0, options) {
+        Ok(gpu) => Some(gpu),
+        Err(error) => {
+            say(&format!(
+                "a test of pageable memory is skipped: {error}
+"
+            ));
+            None
+        }
+    }
+}
+
 /// A compiler without a cache. Where NVRTC is missing, says so as [`gpu`] does, and returns `None`.
 #[must_use]
 pub fn compiler() -> Option<Compiler> {

@@ -110,6 +110,35 @@ fn batches_are_answered_in_their_order() {
     }
 }
 
+/// As where the system lets nobody lock host memory: slower, with the same bits.
+#[test]
+fn memory_that_cannot_be_locked_changes_no_answer() {
+    let Some(mut options) = options() else { return };
+    let mut a = model("p2d5_150");
+    for precision in [Precision::F64, Precision::F32, Precision::Mixed] {
+        options.precision = precision;
+        let answers = [false, true].map(|pageable| {
+            options.gpu.pageable = pageable;
+            let analysis = Analysis::new(a.pattern(), &options).unwrap();
+            let mut factor = analysis.factorize(&a).unwrap();
+            a.values_mut().iter_mut().for_each(|v| *v *= 3.0);
+            factor.refactorize(&a).unwrap();
+            let mut answers = Vec::new();
+            for count in [1, 16, 41] {
+                let (mut plain, mut refined) =
+                    (right_sides(a.n(), count), right_sides(a.n(), count));
+                factor.solve(&mut plain).unwrap();
+                factor.solve_refined(&a, &mut refined).unwrap();
+                answers.extend([plain, refined]);
+            }
+            a.values_mut().iter_mut().for_each(|v| *v /= 3.0);
+            answers
+        });
+        let [locked, pageable] = answers;
+        assert!(locked == pageable, "{precision}");
+    }
+}
+
 /// Threads that make lists end with that: rayon's pool of the process, which stays, is not asked for.
 #[test]
 fn no_pool_of_the_process_is_left() {
