@@ -8,7 +8,8 @@ use crate::{Error, Factor};
 
 impl Factor {
     /// The first half of a solve, `x ← C⁻¹ x` in place, without refinement, for `A = C Cᵀ`: C is L in the user's order, lower triangular in the order of
-    /// elimination. `x` is `n × nrhs`, column-major, user order. It makes `‖x‖² = bᵀ A⁻¹ b` of b.
+    /// elimination. `x` is `n × nrhs`, column-major, user order. It makes `‖x‖² = bᵀ A⁻¹ b` of b. Where `A + σI` was
+    /// factorized ([`shift`](Self::shift)), it stands for A.
     ///
     /// # Errors
     /// As [`solve`](Self::solve); of kind [`Usage`](crate::ErrorKind::Usage) unless the factor is in [`Precision::F64`](crate::Precision::F64) and on the CPU.

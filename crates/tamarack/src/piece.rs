@@ -23,21 +23,14 @@ const GROWTH: f64 = 2.2;
 /// 16, of 27,000 to 200,000 vertices, 0.7 in one of elasticity with 2000 (no lines kept).
 const SHORT: f64 = 1.3;
 
-/// A factorization after minimum fill.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Estimate {
-    pub(crate) flops: f64,
-    pub(crate) secs: f64,
-}
-
-/// That of a graph whose largest component is a solid of `connected` vertices, each of which stands for `share` unknowns, by the ball around
-/// `center`; none where that many vertices are not there. Other components count as much of it.
-pub(crate) fn estimate(
+/// Predicted seconds of a factorization after minimum fill of a graph whose largest component is a solid of `connected` vertices, each of which
+/// stands for `share` unknowns, by the ball around `center`; none where there are fewer vertices than in a ball. Other components count as much of it.
+pub(crate) fn estimated_secs(
     graph: &MergedGraph,
     center: u32,
     connected: usize,
     share: f64,
-) -> Option<Estimate> {
+) -> Option<f64> {
     let pattern = Arc::new(ball(graph, center)?);
     let fill = Method::Amd(AmdOptions::from(Selection::MeanFill));
     let permutation = order(&pattern, &fill, &mut Workspace::new()).ok()?;
@@ -49,8 +42,7 @@ pub(crate) fn estimate(
     // What takes time beside operations grows as the vertices do.
     let others = predicted_secs(draft.front_sizes(), &MACHINE, Precision::F64) - flops * flop_secs;
     let flops = SHORT * flops * solids * times.powf(GROWTH) * share.powi(3);
-    let secs = flops * flop_secs + others * solids * times * share;
-    Some(Estimate { flops, secs })
+    Some(flops * flop_secs + others * solids * times * share)
 }
 
 /// The vertices that are nearest to `center`, and the edges between them.
@@ -109,6 +101,6 @@ mod tests {
     fn a_graph_that_is_too_small_says_nothing() {
         let model: Model = "p3d7_9".parse().unwrap();
         let graph = MergedGraph::new(model.generate::<f64>().unwrap().pattern()).unwrap();
-        assert!(estimate(&graph, 0, graph.n(), 1.0).is_none());
+        assert!(estimated_secs(&graph, 0, graph.n(), 1.0).is_none());
     }
 }

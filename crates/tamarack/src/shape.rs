@@ -146,9 +146,9 @@ impl Shape {
     }
 
     /// The same by its operations: a dissection saves more where there are more than in planes.
-    pub(crate) fn is_worth_dissecting_as_solid(&self, predicted_secs: f64, flops: f64) -> bool {
+    pub(crate) fn is_worth_dissecting_as_solid(&self, predicted_secs: f64, flops: u128) -> bool {
         let in_plane = PLANE_OPERATIONS * self.share.powi(3) * self.nodes.powf(1.5);
-        let is_solid = self.nodes >= SOLID_VERTICES && flops > in_plane;
+        let is_solid = self.nodes >= SOLID_VERTICES && flops as f64 > in_plane;
         is_solid && SAVED_OF_SOLIDS * predicted_secs > self.dissection_secs()
     }
 

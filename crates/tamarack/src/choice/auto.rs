@@ -50,7 +50,8 @@ impl Degree {
         }
     }
 
-    /// The same where the levels of a search say more: a network is not dissected as soon, nor as a solid.
+    /// The same where a look at the graph says more: a network is not dissected as soon, nor as a solid; a light solid only where minimum fill
+    /// is dear.
     fn seen_as(self, look: Look, shape: &Shape) -> Self {
         match self {
             Self::Dear(degree) | Self::Open { degree, .. } if look == Look::Wide => {
@@ -62,6 +63,10 @@ impl Degree {
                     },
                 }
             }
+            Self::Open { degree, .. } if look == Look::Light => Self::Open {
+                degree,
+                is_solid: false,
+            },
             other => other,
         }
     }
@@ -275,9 +280,7 @@ impl Search<'_> {
         drop(found);
         let (name, secs) = (name_of(selection), own.predicted_secs(&draft));
         let is_dear = both.shape.is_worth_dissecting(secs);
-        let is_solid = both
-            .shape
-            .is_worth_dissecting_as_solid(secs, draft.flops() as f64);
+        let is_solid = both.shape.is_worth_dissecting_as_solid(secs, draft.flops());
         if !is_dear && !is_solid {
             both.no_dissection.store(true, Relaxed);
             if !is_unlucky(name, secs, both) {
