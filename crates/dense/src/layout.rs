@@ -287,12 +287,6 @@ impl PanelLayout {
         }
     }
 
-    /// Whether it is [`Strips`].
-    #[inline]
-    pub fn is_in_strips(&self) -> bool {
-        matches!(self, Self::Strips(_))
-    }
-
     /// Entry `(i, j)` of L, `i >= j`, from a final panel in this layout. Rows and columns count from the front's first pivot;
     /// in [`Strips`] the entry is a product, so it may differ by rounding from the one that was computed.
     ///

@@ -22,7 +22,7 @@ pub struct GpuOptions {
     pub cache: Option<PathBuf>,
     /// The file of NVRTC's library; `None` looks in the usual places.
     pub nvrtc: Option<PathBuf>,
-    /// No host memory is locked for copies, which are slower then: as where the system refuses it, which is found out otherwise.
+    /// Lock no host memory for copies, which are slower then. Where the system or the driver refuses to lock any, that is noticed without this.
     pub pageable: bool,
 }
 

@@ -7,7 +7,7 @@
 //! any other. A copy is cut at the chunks' borders, because the driver does not promise to copy ranges
 //! that span two of them.
 //!
-//! Where the system or the driver refuses, as under a small limit of locked memory in a container, the chunk stays pageable. The driver then
+//! Where the system or the driver refuses, the chunk stays pageable. The driver then
 //! takes copies through memory of its own, slower, and may return only when they are done: nothing here needs it to return before.
 
 use std::ops::RangeBounds;

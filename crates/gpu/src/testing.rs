@@ -18,10 +18,7 @@ pub fn gpu() -> Option<&'static Gpu> {
         match Gpu::open_with(0, options) {
             Ok(gpu) => Some(gpu),
             Err(error) => {
-                say(&format!(
-                    "GPU tests are skipped: {error}
-"
-                ));
+                say(&format!("GPU tests are skipped: {error}\n"));
                 None
             }
         }
@@ -39,10 +36,7 @@ pub fn pageable_gpu() -> Option<Gpu> {
     match Gpu::open_apart(0, options) {
         Ok(gpu) => Some(gpu),
         Err(error) => {
-            say(&format!(
-                "a test of pageable memory is skipped: {error}
-"
-            ));
+            say(&format!("a test of pageable memory is skipped: {error}\n"));
             None
         }
     }

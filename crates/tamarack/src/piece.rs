@@ -20,7 +20,7 @@ const VERTICES: usize = 1000;
 const GROWTH: f64 = 2.2;
 
 /// The whole over what a ball of [`VERTICES`] leads to by that power: 0.9 to 1.6 in cubes of 7 and 27 points and among points joined to the nearest 5 to
-/// 16, of 27,000 to 200,000 vertices, 0.7 in one of elasticity with 2000 (no lines kept).
+/// 16, of 27,000 to 200,000 vertices (no lines kept).
 const SHORT: f64 = 1.3;
 
 /// Predicted seconds of a factorization after minimum fill of a graph whose largest component is a solid of `connected` vertices, each of which

@@ -3,6 +3,7 @@
 //! In between the numbers of a solve are where its second half wants them: pivots in strips over the diagonal of L, those of fronts above the subtrees beside
 //! the rows of their fronts. A half puts them in their places, or takes them from there. Bytes: half of a solve's, and x once more.
 
+use tamarack_dense::PanelLayout;
 use tamarack_numeric::{Activity, NumericFactor, Span, Value};
 use tamarack_sparse::Scalar;
 
@@ -23,7 +24,7 @@ pub enum Half {
 /// Supernodes whose pivots are put in their places by one task.
 const TOGETHER: usize = 1 << 10;
 
-/// Half of [`solve`](crate::solve): one after the other, [`Half::Lower`] first, they give what it does, but for rounding.
+/// Half of [`solve`](crate::solve), with `x` as there: one after the other, [`Half::Lower`] first, they give what it does, but for rounding.
 ///
 /// # Errors
 /// As there.
@@ -93,8 +94,8 @@ impl<T: Value> Sweep<'_, T> {
     /// Nobody else uses the rows of this supernode.
     unsafe fn scale_pivots_of(&self, s: usize, half: Half) {
         let layout = self.factor.plan().panel_layout(s);
-        if !layout.is_in_strips() {
-            return;
+        if let PanelLayout::Blocks(_) = layout {
+            return; // pivots are as L has them
         }
         let panel = self.factor.panel(s);
         for (j, i) in self.symbolic.columns(s).enumerate() {
