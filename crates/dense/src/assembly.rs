@@ -160,12 +160,7 @@ pub unsafe fn extend_add_each<T: Real>(
         if source.left == 0 {
             source = Walk::child(child.cast_mut(), &layout, j);
         }
-        // Columns between are stepped over within a block column.
-        if target.left <= at - before {
-            target = Walk::parent(parent, at);
-        } else {
-            target.step_by(at - before);
-        }
+        target.to_parent(parent, at, at - before);
         before = at;
         for (i, &row) in relative.iter().enumerate().skip(j) {
             // SAFETY: rows of the child from j on and their images are at or below the diagonals of their columns, hence inside the
@@ -180,9 +175,9 @@ pub unsafe fn extend_add_each<T: Real>(
 }
 
 /// A column of a matrix in packed block columns, and those after it in its block column.
-struct Walk<T> {
+pub(crate) struct Walk<T> {
     /// Where row 0 of the column would stand.
-    column: *mut T,
+    pub column: *mut T,
     /// To the next column.
     ld: usize,
     /// Columns of the block column from this one on.
@@ -190,7 +185,7 @@ struct Walk<T> {
 }
 
 impl<T: Real> Walk<T> {
-    const NONE: Self = Self {
+    pub const NONE: Self = Self {
         column: std::ptr::null_mut(),
         ld: 0,
         left: 0,
@@ -220,6 +215,17 @@ impl<T: Real> Walk<T> {
                     ..walk
                 }
             }
+        }
+    }
+
+    /// To the column that stands at a position of the parent's front, so many columns further on.
+    #[inline(always)]
+    pub fn to_parent(&mut self, front: &FrontMut<T>, at: usize, further: usize) {
+        // Columns between are stepped over within a block column.
+        if self.left <= further {
+            *self = Self::parent(front, at);
+        } else {
+            self.step_by(further);
         }
     }
 

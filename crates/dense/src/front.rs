@@ -66,6 +66,16 @@ impl<T: Real> FrontMut<T> {
         Self { floor, ..self }
     }
 
+    /// # Panics
+    /// If `panel` is shorter than its layout.
+    fn check(&self, panel: &[T]) {
+        let most = u32::MAX as usize; // then no length overflows
+        let fits = self.npiv <= most && self.nupd <= most - self.npiv;
+        assert!(fits, "front is too large");
+        let len = self.panel_layout().len();
+        assert!(panel.len() >= len, "panel is too short for its front");
+    }
+
     /// Pivots.
     pub fn npiv(&self) -> usize {
         self.npiv
@@ -241,30 +251,59 @@ pub fn partial_cholesky<T: Real>(
 ) -> Result<(), PivotFailure> {
     let f =
         FrontMut::new(panel.as_mut_ptr(), update.as_mut_ptr(), npiv, nupd, block).with_floor(floor);
-    let most = u32::MAX as usize; // then no length overflows
-    assert!(npiv <= most && nupd <= most - npiv, "front is too large");
-    assert!(
-        panel.len() >= f.panel_layout().len(),
-        "panel is too short for its front"
-    );
+    f.check(panel);
     assert!(
         update.len() >= f.update_layout().len(),
         "update matrix is too short for its front"
     );
+    // SAFETY: the slices hold the layouts and are borrowed exclusively.
+    unsafe { eliminate_whole(f, Some(mode), ws) }
+}
+
+/// The pivot columns alone, as [`partial_cholesky`] makes them: the update matrix is left to [`subtract_product`](crate::subtract_product).
+///
+/// # Errors
+/// As there.
+///
+/// # Panics
+/// If `panel` is shorter than its layout.
+pub fn panel_cholesky<T: Real>(
+    panel: &mut [T],
+    (npiv, nupd): (usize, usize),
+    block: usize,
+    floor: Floor<T>,
+    ws: &mut Workspace<T>,
+) -> Result<(), PivotFailure> {
+    let none = std::ptr::null_mut();
+    let f = FrontMut::new(panel.as_mut_ptr(), none, npiv, nupd, block).with_floor(floor);
+    f.check(panel);
+    // SAFETY: the slice holds the layout and is borrowed exclusively; there is no update.
+    unsafe { eliminate_whole(f, None, ws) }
+}
+
+/// Eliminates a front, and makes its update matrix if there is a mode for it.
+///
+/// # Safety
+/// The front is valid and in the hands of this call alone.
+unsafe fn eliminate_whole<T: Real>(
+    f: FrontMut<T>,
+    mode: Option<UpdateMode>,
+    ws: &mut Workspace<T>,
+) -> Result<(), PivotFailure> {
     let isa = ws.isa();
-    if is_tiny(npiv, nupd, f.block) {
-        // SAFETY: the slices hold the layouts and are borrowed exclusively.
+    if is_tiny(f.npiv, f.nupd, f.block) {
+        // SAFETY: the caller's contract.
         return unsafe { eliminate_tiny(f, mode, isa, None) };
     }
-    let buf = ws.buffers(floor);
-    // SAFETY: as above.
+    let buf = ws.buffers(f.floor);
+    // SAFETY: the caller's contract.
     unsafe { with_isa!(isa, T, eliminate(f, &buf, mode)) }
 }
 
 unsafe fn eliminate<S: Simd>(
     f: FrontMut<S::T>,
     buf: &Buffers<S::T>,
-    mode: UpdateMode,
+    mode: Option<UpdateMode>,
 ) -> Result<(), PivotFailure> {
     // SAFETY: the pieces run one after another in an admissible order.
     unsafe {
@@ -281,7 +320,10 @@ unsafe fn eliminate<S: Simd>(
             }
         }
         let blocks = f.update_layout().blocks();
-        if blocks > 0 && (f.npiv > 0 || mode == UpdateMode::Overwrite) {
+        if let Some(mode) = mode
+            && blocks > 0
+            && (f.npiv > 0 || mode == UpdateMode::Overwrite)
+        {
             update_trailing::<S>(f, buf, 0..blocks, 0..f.nupd, mode);
         }
     }

@@ -29,6 +29,17 @@ pub trait Op {
     unsafe fn run(self) -> Self::Out;
 }
 
+/// Lanes `from..to` of a vector that belong to consecutive numbers in memory, lane `i` to the one at `shift + i`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// Where lane 0 would belong to.
+    pub shift: usize,
+    /// First lane.
+    pub from: usize,
+    /// One past the last.
+    pub to: usize,
+}
+
 /// One instruction set for one number type.
 ///
 /// # Safety of the functions
@@ -111,6 +122,35 @@ pub trait Simd: Copy + 'static {
             *sum = unsafe { Self::sum(*a) };
         }
         sums
+    }
+    /// Subtracts from numbers at `at` the lanes of `v` that are in pieces, which do not overlap, but for those before lane `from`.
+    #[inline(always)]
+    unsafe fn subtract_pieces<const P: usize>(
+        at: *mut Self::T,
+        pieces: &[Piece; P],
+        from: usize,
+        v: Self::V,
+    ) {
+        // SAFETY: as of all functions.
+        unsafe {
+            if let [whole] = &pieces[..]
+                && whole.to == Self::LANES
+                && from == 0
+            {
+                let to = at.wrapping_add(whole.shift);
+                return Self::store(to, Self::sub(Self::load(to), v));
+            }
+            let mut numbers = [Self::T::ZERO; 16];
+            Self::store(numbers.as_mut_ptr(), v);
+            for piece in pieces {
+                for (i, &number) in numbers.iter().enumerate().take(piece.to).skip(piece.from) {
+                    if i >= from {
+                        let to = at.wrapping_add(piece.shift + i);
+                        *to = *to - number;
+                    }
+                }
+            }
+        }
     }
     /// Asks for a line to come into the first cache; never faults.
     unsafe fn prefetch(p: *const Self::T);

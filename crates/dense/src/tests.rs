@@ -3,6 +3,7 @@
 mod assembly;
 mod blas;
 mod front;
+mod leaf;
 mod substitution;
 
 use crate::Real;

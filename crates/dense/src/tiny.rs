@@ -31,7 +31,7 @@ pub fn is_tiny(npiv: usize, nupd: usize, block: usize) -> bool {
     (1..=PIVOTS).contains(&npiv) && order <= ORDER && order <= block
 }
 
-/// [`partial_cholesky`](crate::partial_cholesky) of a tiny front; the final panel is written to `strips` in
+/// [`partial_cholesky`](crate::partial_cholesky) of a tiny front, without its update matrix if there is no mode for that; the final panel is written to `strips` in
 /// [`Strips`](crate::Strips) if there is such a place, and the front's own then is as it was.
 ///
 /// # Errors
@@ -42,7 +42,7 @@ pub fn is_tiny(npiv: usize, nupd: usize, block: usize) -> bool {
 #[inline]
 pub unsafe fn eliminate_tiny<T: Real>(
     front: FrontMut<T>,
-    mode: UpdateMode,
+    mode: Option<UpdateMode>,
     isa: Isa,
     strips: Option<*mut T>,
 ) -> Result<(), PivotFailure> {
@@ -54,14 +54,14 @@ pub unsafe fn eliminate_tiny<T: Real>(
 /// The front is valid and tiny.
 unsafe fn eliminate<S: Simd>(
     f: FrontMut<S::T>,
-    mode: UpdateMode,
+    mode: Option<UpdateMode>,
     strips: Option<*mut S::T>,
 ) -> Result<(), PivotFailure> {
     // SAFETY: the caller's contract.
     unsafe { S::vectorize(Eliminate::<S>(f, mode, strips)) }
 }
 
-struct Eliminate<S: Simd>(FrontMut<S::T>, UpdateMode, Option<*mut S::T>);
+struct Eliminate<S: Simd>(FrontMut<S::T>, Option<UpdateMode>, Option<*mut S::T>);
 
 /// Calls a function for a number of pivots, 1 to [`PIVOTS`], and vectors of the rows below.
 macro_rules! for_pivots {
@@ -172,7 +172,7 @@ unsafe fn store_in_tiles<S: Simd, const N: usize, const W: usize>(
 #[inline(always)]
 unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
     f: FrontMut<S::T>,
-    mode: UpdateMode,
+    mode: Option<UpdateMode>,
     strips: Option<*mut S::T>,
 ) -> Result<(), PivotFailure> {
     let nupd = f.nupd();
@@ -242,6 +242,9 @@ unsafe fn in_registers<S: Simd, const N: usize, const V: usize>(
             store_in_tiles::<S, N, V>(to.add(N * (N + 1) / 2), k, nupd, &rows);
             *column.add(k) = inverses[k];
         }
+        let Some(mode) = mode else {
+            return Ok(());
+        };
         for u in 0..V {
             for lane in 0..nupd.saturating_sub(u * S::LANES).min(S::LANES) {
                 let column = f.update().add((u * S::LANES + lane) * nupd);

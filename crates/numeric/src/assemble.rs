@@ -38,6 +38,40 @@ impl<T: Value> Execution<'_, T> {
         crew: Crew<'_>,
         laps: &mut Laps,
     ) {
+        if !self.may_have_leaves(s) {
+            // SAFETY: the caller's promise.
+            return unsafe {
+                self.assemble_with(s, self.symbolic.children(s), member, front, crew, laps)
+            };
+        }
+        // Those that have update matrices, found once and not for every strip.
+        // SAFETY: the space is this member's, and gets back what is taken from it.
+        let mut others = std::mem::take(unsafe { &mut self.spaces.of(member).others });
+        let children = self.symbolic.children(s).iter().copied();
+        others.clear();
+        others
+            .extend(children.filter(|&child| !self.memory.plan.update_is_implicit(child as usize)));
+        // SAFETY: as above.
+        unsafe {
+            self.assemble_with(s, &others, member, front, crew, laps);
+            self.spaces.of(member).others = others;
+            self.subtract_leaves(s, member, front, crew, laps);
+        }
+    }
+
+    /// The same with the update matrices of some children only.
+    ///
+    /// # Safety
+    /// As for [`assemble`](Self::assemble).
+    unsafe fn assemble_with(
+        &self,
+        s: usize,
+        children: &[u32],
+        member: usize,
+        front: &Front<T>,
+        crew: Crew<'_>,
+        laps: &mut Laps,
+    ) {
         let blocks = front.panel.layout.blocks() + front.update.layout.blocks();
         if front.panel.layout.rows < SHARED_ASSEMBLY || matches!(crew, Crew::Alone(_)) {
             for b in 0..blocks {
@@ -45,7 +79,7 @@ impl<T: Value> Execution<'_, T> {
                     return;
                 }
                 // SAFETY: the caller's promise.
-                unsafe { self.assemble_block(s, member, front, b, laps) };
+                unsafe { self.assemble_block((s, children), member, front, b, laps) };
             }
             return;
         }
@@ -57,7 +91,7 @@ impl<T: Value> Execution<'_, T> {
                 }
                 let mut laps = notes.laps();
                 // SAFETY: every block column is in one task; the children are only read.
-                unsafe { self.assemble_block(s, member, front, b, &mut laps) };
+                unsafe { self.assemble_block((s, children), member, front, b, &mut laps) };
                 notes.book(member, &laps);
             }
         });
@@ -69,7 +103,7 @@ impl<T: Value> Execution<'_, T> {
     /// As for [`assemble_columns`](Self::assemble_columns).
     unsafe fn assemble_block(
         &self,
-        s: usize,
+        (s, children): (usize, &[u32]),
         member: usize,
         front: &Front<T>,
         b: usize,
@@ -84,19 +118,19 @@ impl<T: Value> Execution<'_, T> {
         while from < end {
             let to = end.min(from + (STRIP / (order - from)).max(1));
             // SAFETY: the caller's promise.
-            unsafe { self.assemble_columns(s, member, front, from..to, laps) };
+            unsafe { self.assemble_columns((s, children), member, front, from..to, laps) };
             from = to;
         }
     }
 
-    /// Clears columns of a front and adds all that belongs there: entries of A first, then the
-    /// children in the order of the tree.
+    /// Clears columns of a front and adds what belongs there: entries of A first, then the update matrices of these
+    /// children in the order of the tree. Leaves that have none come [after](Self::subtract_leaves).
     ///
     /// # Safety
     /// Only this call touches these columns, and nobody writes to the children's matrices.
     pub unsafe fn assemble_columns(
         &self,
-        s: usize,
+        (s, children): (usize, &[u32]),
         member: usize,
         front: &Front<T>,
         columns: Range<usize>,
@@ -109,20 +143,24 @@ impl<T: Value> Execution<'_, T> {
         let isa = Isa::detect();
         let whole = from == 0 && to == front.panel.layout.rows;
         let mut added = 0;
+        let some_are_leaves = self.may_have_leaves(s);
         // SAFETY: the caller's promise, and the entry map belongs to these values.
         unsafe {
             let mut cleared = 0;
             if !(self.fresh.is_some() && self.memory.plan.panel_is_fresh(s)) {
                 cleared += front.panel.clear(pivots.clone());
             }
-            if self.update_mode(s) == UpdateMode::Accumulate {
+            if self.update_mode(s) == Some(UpdateMode::Accumulate) {
                 cleared += front.update.clear(update);
             }
             self.enter(s, front, pivots);
             laps.lap(Part::Entries, || (cleared * size_of::<T>()) as u64);
             let runs = &mut self.spaces.of(member).runs;
-            for &child in self.symbolic.children(s) {
+            for &child in children {
                 let child = child as usize;
+                if some_are_leaves && self.memory.plan.update_is_implicit(child) {
+                    continue;
+                }
                 let relative = self.symbolic.relative(child);
                 if whole && relative.len() <= FEW_ROWS.min(front.panel.layout.block) {
                     let update = self.memory.update(child, member);
@@ -166,7 +204,7 @@ impl<T: Value> Execution<'_, T> {
     }
 
     /// Assembles a front of which panel and update matrix are one block column each, as are those of its children,
-    /// all with few rows.
+    /// all with few rows; no child's update is implicit.
     ///
     /// # Safety
     /// The children are done, and nobody else works on this front.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tamarack_dense::{
     Floor, Isa, Run, Strips, UpdateMode, Workspace, eliminate_tiny, is_small, is_tiny,
-    partial_cholesky, prefetch, unwritten, write_strips,
+    panel_cholesky, partial_cholesky, prefetch, unwritten, write_strips,
 };
 use tamarack_plan::FactorPlan;
 use tamarack_store::Fresh;
@@ -17,6 +17,7 @@ use crate::above::Above;
 use crate::control::Meter;
 use crate::eliminate::{Crew, Stop, eliminate};
 use crate::front::{Front, Memory, Packed};
+use crate::leaves::Visits;
 use crate::profile::{Activity, Book, FrontId, Laps, Phase, Span};
 use crate::team::{Aid, Patience, Team};
 use crate::value::Value;
@@ -26,12 +27,15 @@ use crate::value::Value;
 const PANEL_LINES: usize = 32;
 
 /// Bytes of a line of the caches.
-const LINE_BYTES: usize = 64;
+pub(crate) const LINE_BYTES: usize = 64;
 
 /// Working memory of one member.
 pub(crate) struct MemberSpace<T> {
     kernel: Workspace<T>,
     pub runs: Vec<Run>,
+    /// Children with update matrices of the front that is assembled.
+    pub others: Vec<u32>,
+    pub visits: Visits,
     /// Pivot columns of a front whose final panel has another layout; between fronts nothing is in it.
     panel: Box<[MaybeUninit<T>]>,
 }
@@ -49,6 +53,8 @@ impl<T: Value> Spaces<T> {
         let space = || MemberSpace {
             kernel: Workspace::for_fronts(plan.block(), plan.largest_small_front()),
             runs: Vec::with_capacity(plan.largest_front()),
+            others: Vec::with_capacity(plan.most_beside_leaves()),
+            visits: Visits::for_plan(plan),
             panel: unwritten(plan.panel_room()),
         };
         Self((0..members).map(|_| UnsafeCell::new(space())).collect())
@@ -303,7 +309,9 @@ impl<T: Value> Execution<'_, T> {
                 self.meter.add_front(npiv, nupd);
                 outcome.map_err(Stop::Pivot)
             } else if whole {
-                self.assemble_columns(s, member, &front, 0..npiv + nupd, &mut laps);
+                let children = self.symbolic.children(s);
+                self.assemble_columns((s, children), member, &front, 0..npiv + nupd, &mut laps);
+                self.subtract_leaves(s, member, &front, Crew::Alone(member), &mut laps);
                 let outcome = self.eliminate_whole(&front, self.update_mode(s), member);
                 self.meter.add_front(npiv, nupd);
                 outcome
@@ -357,7 +365,7 @@ impl<T: Value> Execution<'_, T> {
     unsafe fn eliminate_whole(
         &self,
         front: &Front<T>,
-        mode: UpdateMode,
+        mode: Option<UpdateMode>,
         member: usize,
     ) -> Result<(), Stop> {
         let slice = |m: &Packed<T>| match m.layout.len() {
@@ -367,24 +375,29 @@ impl<T: Value> Execution<'_, T> {
         };
         // SAFETY: the space is this member's.
         let workspace = unsafe { &mut self.spaces.of(member).kernel };
-        partial_cholesky(
-            slice(&front.panel),
-            slice(&front.update),
+        let (size, block) = (
             (front.npiv(), front.update.layout.rows),
             front.panel.layout.block,
-            (mode, self.floor),
-            workspace,
-        )
+        );
+        let panel = slice(&front.panel);
+        match mode {
+            Some(mode) => {
+                let (update, how) = (slice(&front.update), (mode, self.floor));
+                partial_cholesky(panel, update, size, block, how, workspace)
+            }
+            None => panel_cholesky(panel, size, block, self.floor, workspace),
+        }
         .map_err(Stop::Pivot)
     }
 
-    /// A small front without children finds nothing in its update matrix, which need not be cleared.
-    pub fn update_mode(&self, s: usize) -> UpdateMode {
+    /// What becomes of the update matrix of `s`, none if it is never made. A small front without children finds nothing in it, and it
+    /// need not be cleared.
+    pub fn update_mode(&self, s: usize) -> Option<UpdateMode> {
         let leaf = self.symbolic.children(s).is_empty();
-        if leaf && is_small(self.symbolic.npiv(s), self.symbolic.nupd(s)) {
-            UpdateMode::Overwrite
-        } else {
-            UpdateMode::Accumulate
+        if !leaf || !is_small(self.symbolic.npiv(s), self.symbolic.nupd(s)) {
+            return Some(UpdateMode::Accumulate);
         }
+        let implicit = self.memory.plan.update_is_implicit(s);
+        (!implicit).then_some(UpdateMode::Overwrite)
     }
 }

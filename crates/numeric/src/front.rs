@@ -1,6 +1,6 @@
 //! A front while it is worked on: its panel and its update matrix, both in one arena.
 
-use tamarack_dense::{BlockColumns, FrontMut, PanelLayout};
+use tamarack_dense::{BlockColumns, FrontMut, Leaf, PanelLayout};
 use tamarack_plan::{FactorPlan, UpdatePlace};
 use tamarack_store::Fresh;
 
@@ -112,7 +112,9 @@ impl<T: Value> Memory<'_, T> {
     #[inline(always)]
     pub fn touch(&self, fresh: &Fresh<'_>, s: usize, update: &Packed<T>) {
         self.touch_numbers(fresh, self.panel(s), self.plan.panel_layout(s).len());
-        self.touch_numbers(fresh, update.data, update.layout.len());
+        if !self.plan.update_is_implicit(s) {
+            self.touch_numbers(fresh, update.data, update.layout.len());
+        }
     }
 
     /// Touches the pages of a block column, those of the panel counted first.
@@ -138,7 +140,17 @@ impl<T: Value> Memory<'_, T> {
             .wrapping_add(member * self.plan.packed_part() as usize)
     }
 
-    /// The update matrix of supernode `s`, in the stack of `member` or anywhere in the arena.
+    /// Supernode `s`, a leaf of which the update is implicit, for its parent.
+    #[inline(always)]
+    pub fn leaf<'b>(&self, s: usize, relative: &'b [u32]) -> Leaf<'b, T> {
+        Leaf {
+            panel: self.panel(s),
+            npiv: self.plan.symbolic().npiv(s),
+            relative,
+        }
+    }
+
+    /// The update matrix of supernode `s`, in the stack of `member` or anywhere in the arena; nowhere if it is implicit.
     pub fn update(&self, s: usize, member: usize) -> Packed<T> {
         let at = match self.plan.update_place(s) {
             UpdatePlace::None => 0,

@@ -20,6 +20,8 @@ mod error;
 mod execute;
 mod factor;
 mod front;
+
+mod leaves;
 mod not_spd;
 mod profile;
 mod shift;

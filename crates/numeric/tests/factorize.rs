@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{cube, entries, plan};
+use common::{cube, entries, plan, product_error};
 use tamarack_numeric::{
     Cause, Control, FactorError, FactorOptions, NumericFactor, OnNotSpd, Team, Value,
 };
@@ -67,41 +67,6 @@ fn defect<T: Value>(a: &SymmetricCsc<T>, f: &NumericFactor<T>) -> f64 {
         .iter()
         .fold(0.0, |m: f64, &d| if d.abs() <= m { m } else { d.abs() })
         / largest.max(1e-300)
-}
-
-/// `‖L Lᵀ x − P A Pᵀ x‖∞ / ‖A‖∞` for a vector with entries in ±1, from the panels as they are.
-fn product_error(a: &SymmetricCsc<f64>, f: &NumericFactor<f64>) -> f64 {
-    let (symbolic, n, p) = (f.symbolic(), a.n(), f.symbolic().permutation());
-    let x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin()).collect();
-    let (mut y, mut z) = (vec![0.0; n], vec![0.0; n]);
-    for transposed in [true, false] {
-        for s in 0..symbolic.supernodes() {
-            let (layout, panel, columns) =
-                (f.plan().panel_layout(s), f.panel(s), symbolic.columns(s));
-            for j in 0..layout.cols() {
-                for i in j..layout.rows() {
-                    let row = match i.checked_sub(columns.len()) {
-                        None => columns.start + i,
-                        Some(below) => symbolic.rows(s)[below] as usize,
-                    };
-                    let l = layout.entry(panel, i, j);
-                    if transposed {
-                        y[columns.start + j] += l * x[row];
-                    } else {
-                        z[row] += l * y[columns.start + j];
-                    }
-                }
-            }
-        }
-    }
-    let in_user_order: Vec<f64> = (0..n).map(|i| x[p.elim(UserIdx(i as u32)).get()]).collect();
-    let mut expected = vec![0.0; n];
-    a.matvec(&in_user_order, &mut expected);
-    let difference = |i: usize| (expected[i] - z[p.elim(UserIdx(i as u32)).get()]).abs();
-    (0..n)
-        .map(difference)
-        .fold(0.0, |m: f64, d| if d <= m { m } else { d })
-        / a.norm_inf()
 }
 
 #[test]

@@ -38,6 +38,7 @@ use tamarack_dense::{BlockColumns, PanelLayout};
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::error::PlanError;
+use crate::leaves::Leaves;
 use crate::packing::Packing;
 use crate::plan::UpdatePlace;
 use crate::top::TopOrder;
@@ -109,13 +110,17 @@ impl<'a> Tree<'a> {
     /// A tree with block columns of `block` columns of numbers of so many bytes; `first` has one for each supernode.
     pub fn new(
         symbolic: &'a SymbolicFactor,
+        leaves: &Leaves,
         block: usize,
         value_bytes: usize,
         first: &'a [u32],
     ) -> Self {
         let panel_len = |(npiv, nupd)| PanelLayout::new(npiv, nupd, block, value_bytes).len();
-        let update_len = |(_, nupd)| BlockColumns::update(nupd, block).len() as u64;
-        let update_len: Vec<u64> = symbolic.front_sizes().map(update_len).collect();
+        let update_len = |s| match leaves.contain(s) {
+            true => 0,
+            false => BlockColumns::update(symbolic.nupd(s), block).len() as u64,
+        };
+        let update_len: Vec<u64> = (0..symbolic.supernodes()).map(update_len).collect();
         let mut children_len = vec![0; update_len.len()];
         for (s, len) in update_len.iter().enumerate() {
             if let Some(parent) = symbolic.parent(s) {

@@ -11,6 +11,7 @@ use crate::cost::front_secs;
 use crate::cut::{Grove, cut, groves, list_schedule};
 use crate::error::PlanError;
 use crate::laid::{Laid, Needs};
+use crate::leaves::Leaves;
 use crate::machine::Machine;
 use crate::memory::MemoryUse;
 use crate::options::{PlanOptions, Precision};
@@ -21,7 +22,7 @@ use crate::top::TopOrder;
 /// Where an update matrix stands, in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdatePlace {
-    /// There is none: the front has no rows below its pivots.
+    /// There is none: the front has no rows below its pivots, or is a leaf whose parent takes the update from its panel.
     None,
     /// From the left end of the stack of the thread that walks the subtree.
     Left(u64),
@@ -45,6 +46,7 @@ pub struct FactorPlan {
     orders: [usize; 2],
     packed_part: u64,
     panel_room: usize,
+    leaves: Leaves,
     predicted_secs: f64,
     alone_secs: f64,
 }
@@ -95,7 +97,8 @@ impl FactorPlan {
             .iter()
             .flat_map(|t| t.first as usize..=t.root as usize);
         let packed_part = in_groves.map(packed).max().unwrap_or(0);
-        let own_bytes = workspace_bytes(options, orders, threads)
+        let leaves = Leaves::of(&symbolic, options.block);
+        let own_bytes = workspace_bytes(options, orders, &leaves, threads)
             + bytes((panel_room * threads) as u64, value_bytes)?;
         let analysis_bytes = symbolic.heap_bytes() + plan_bytes(count);
         let may = |all: u64| all.saturating_sub(own_bytes + analysis_bytes) / value_bytes as u64;
@@ -106,7 +109,7 @@ impl FactorPlan {
             packed: &packed,
             limit: machine.memory_bytes.map_or(u64::MAX, may),
         };
-        let tree = Tree::new(&symbolic, options.block, value_bytes, &first);
+        let tree = Tree::new(&symbolic, &leaves, options.block, value_bytes, &first);
         let by_time = |top: &[u32]| TopOrder::by_time(&symbolic, top, &secs, threads);
         let laid = Laid::new(&tree, &needs, top, by_time)?;
         let below = list_schedule(groves.iter().map(|t| t.secs), threads);
@@ -129,6 +132,7 @@ impl FactorPlan {
             orders,
             packed_part,
             panel_room,
+            leaves,
         };
         plan.check(machine.memory_bytes)?;
         Ok(plan)
@@ -235,6 +239,13 @@ impl FactorPlan {
         self.laid.places.update[s]
     }
 
+    /// Whether the update matrix of supernode `s` is never made: it is a leaf of a few pivots, and its parent subtracts the product of its
+    /// rows from its own front.
+    #[inline]
+    pub fn update_is_implicit(&self, s: usize) -> bool {
+        self.leaves.contain(s)
+    }
+
     /// Length of all panels, in numbers: they stand at the left of the arena.
     pub fn factor_len(&self) -> u64 {
         self.laid.places.factor_len
@@ -284,6 +295,16 @@ impl FactorPlan {
     /// Order of the largest front.
     pub fn largest_front(&self) -> usize {
         self.orders[0]
+    }
+
+    /// Order of the largest front above leaves of which the updates are implicit, 0 if there are none.
+    pub fn largest_above_leaves(&self) -> usize {
+        self.leaves.order
+    }
+
+    /// Most children of a front that are no such leaves, 0 if there are none of these at all.
+    pub fn most_beside_leaves(&self) -> usize {
+        self.leaves.others
     }
 
     /// Order of the largest front that is eliminated in one piece.

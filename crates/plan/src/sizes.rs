@@ -6,6 +6,7 @@ use tamarack_dense::{
 use tamarack_symbolic::SymbolicFactor;
 
 use crate::error::PlanError;
+use crate::leaves::Leaves;
 use crate::options::{PlanOptions, Precision};
 use crate::plan::UpdatePlace;
 
@@ -43,15 +44,20 @@ pub(crate) fn bytes(numbers: u64, value_bytes: usize) -> Result<u64, PlanError> 
         .ok_or(PlanError::TooLarge)
 }
 
-/// Packing buffers of the kernels, and the run list of extend-add, for every thread.
-pub(crate) fn workspace_bytes(options: &PlanOptions, orders: [usize; 2], threads: usize) -> u64 {
+/// Packing buffers of the kernels, the run list of extend-add, and the visits of leaves, for every thread.
+pub(crate) fn workspace_bytes(
+    options: &PlanOptions,
+    orders: [usize; 2],
+    leaves: &Leaves,
+    threads: usize,
+) -> u64 {
     let [largest_front, largest_small] = orders;
     let kernel = match options.precision {
         Precision::F64 => workspace_of::<f64>(options.block, largest_small),
         Precision::F32 => workspace_of::<f32>(options.block, largest_small),
     };
     // A run is three `u32`.
-    ((kernel + 12 * largest_front) * threads) as u64
+    ((kernel + 12 * largest_front + leaves.workspace_bytes()) * threads) as u64
 }
 
 /// Numbers for the packed rows of a front, a multiple of a cache line: none if it is small or has no

@@ -21,7 +21,8 @@ pub use dense::{dense_cholesky, dense_full, dense_solve};
 pub use fault::{FailingReader, FailingWriter, ShortReader};
 pub use matrices::{chain, hilbert, model};
 pub use random::{
-    Family, pattern_of_edges, random_pattern, random_permutation, random_spd, spd_with_pattern,
+    Family, bundle_adjustment, pattern_of_edges, random_pattern, random_permutation, random_spd,
+    spd_with_pattern,
 };
 pub use rng::Rng;
 pub use shared::{shared_dir, shared_matrices, shared_not_spd};

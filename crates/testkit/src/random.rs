@@ -154,6 +154,38 @@ pub fn random_spd(family: Family, n: usize, seed: u64) -> SymmetricCsc<f64> {
     spd_with_pattern(random_pattern(family, n, seed).shared(), seed ^ 0xA5A5)
 }
 
+/// A bundle adjustment: cameras of six unknowns, points of three that some cameras each see; points are eliminated first.
+pub fn bundle_adjustment(
+    cameras: usize,
+    points: usize,
+    seed: u64,
+) -> (SymmetricCsc<f64>, Permutation) {
+    let mut random = Rng::new(seed);
+    let mut edges: Vec<(usize, usize)> = Vec::new();
+    let node = |first: usize, width: usize| first..first + width;
+    for point in 0..points {
+        let own = node(6 * cameras + 3 * point, 3);
+        let mut seen: Vec<usize> = own.clone().collect();
+        for _ in 0..2 + random.below(5) {
+            seen.extend(node(6 * random.below(cameras), 6));
+        }
+        edges.extend(own.flat_map(|i| seen.clone().into_iter().map(move |j| (i, j))));
+    }
+    // Those that see a point are joined by it.
+    let joined = (0..cameras).map(|c| node(6 * c, 6));
+    edges.extend(joined.flat_map(|own| {
+        own.clone()
+            .flat_map(move |i| own.clone().map(move |j| (i, j)))
+    }));
+    let n = 6 * cameras + 3 * points;
+    let a = spd_with_pattern(pattern_of_edges(n, &edges).shared(), seed);
+    let order: Vec<usize> = (6 * cameras..n).chain(0..6 * cameras).collect();
+    (
+        a,
+        Permutation::from_elimination_order(&order).expect("all of them"),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
 
-use super::{Op, Simd};
+use super::{Op, Piece, Simd};
 
 /// AVX-512F for `T`.
 #[derive(Clone, Copy)]
@@ -168,6 +168,27 @@ macro_rules! avx512 {
             unsafe fn sums<const N: usize>(a: &[$v; N]) -> [$t; N] {
                 unsafe { $sums(a) }
             })?
+            #[inline(always)]
+            #[allow(clippy::needless_range_loop)] // over register arrays, unrolled
+            unsafe fn subtract_pieces<const P: usize>(
+                at: *mut $t,
+                pieces: &[Piece; P],
+                from: usize,
+                v: $v,
+            ) {
+                // All are read before any is written: a load that overlaps a store before it waits until that is in the cache.
+                let (mut masks, mut sums) = ([0; P], [unsafe { $zero() }; P]);
+                for p in 0..P {
+                    let Piece { shift, from: first, to } = pieces[p];
+                    let first = if first > from { first } else { from };
+                    masks[p] = (((1u32 << to) - 1) & !((1u32 << first) - 1)) as $m;
+                    let old = unsafe { $maskz_loadu(masks[p], at.wrapping_add(shift)) };
+                    sums[p] = unsafe { $sub(old, v) };
+                }
+                for p in 0..P {
+                    unsafe { $mask_storeu(at.wrapping_add(pieces[p].shift), masks[p], sums[p]) };
+                }
+            }
             #[inline(always)]
             unsafe fn prefetch(p: *const $t) {
                 unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }

@@ -147,8 +147,8 @@ fn tiny_fronts_are_written_in_strips_alike() {
             let (f, g) = (view(&mut p, &mut u), view(&mut q, &mut v));
             // SAFETY: the fronts are valid and tiny, and there is room for the strips.
             unsafe {
-                eliminate_tiny(f, mode, isa, None).unwrap();
-                eliminate_tiny(g, mode, isa, Some(to.as_mut_ptr())).unwrap();
+                eliminate_tiny(f, Some(mode), isa, None).unwrap();
+                eliminate_tiny(g, Some(mode), isa, Some(to.as_mut_ptr())).unwrap();
             }
             let blocks = BlockColumns::panel(npiv, nupd, 64);
             for (i, j) in (0..npiv).flat_map(|j| (j..npiv + nupd).map(move |i| (i, j))) {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use tamarack_numeric::{NumericFactor, Value};
 use tamarack_plan::{FactorPlan, Machine, PlanOptions};
-use tamarack_sparse::{Permutation, Scalar, SymmetricCsc};
+use tamarack_sparse::{Permutation, Scalar, SymmetricCsc, UserIdx};
 use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
 use tamarack_testkit::model;
 
 /// 7-point Laplacian on a cube, its nodes numbered by nested bisection for a bushy tree.
+#[allow(dead_code)] // not every test takes it
 pub fn cube(m: usize) -> (SymmetricCsc<f64>, Permutation) {
     let id = |x: usize, y: usize, z: usize| ((z * m + y) * m + x) as u32;
     let mut order = Vec::new();
@@ -17,6 +18,7 @@ pub fn cube(m: usize) -> (SymmetricCsc<f64>, Permutation) {
     (model(&format!("p3d7_{m}")), p)
 }
 
+#[allow(dead_code)]
 fn bisect(
     lo: [usize; 3],
     hi: [usize; 3],
@@ -79,4 +81,40 @@ pub fn entries<T: Value>(f: &NumericFactor<T>) -> Vec<(usize, usize, f64)> {
         }
     }
     all
+}
+
+/// `‖L Lᵀ x − P A Pᵀ x‖∞ / ‖A‖∞` for a vector with entries in ±1, from the panels as they are.
+#[allow(dead_code)] // not every test looks into L
+pub fn product_error(a: &SymmetricCsc<f64>, f: &NumericFactor<f64>) -> f64 {
+    let (symbolic, n, p) = (f.symbolic(), a.n(), f.symbolic().permutation());
+    let x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin()).collect();
+    let (mut y, mut z) = (vec![0.0; n], vec![0.0; n]);
+    for transposed in [true, false] {
+        for s in 0..symbolic.supernodes() {
+            let (layout, panel, columns) =
+                (f.plan().panel_layout(s), f.panel(s), symbolic.columns(s));
+            for j in 0..layout.cols() {
+                for i in j..layout.rows() {
+                    let row = match i.checked_sub(columns.len()) {
+                        None => columns.start + i,
+                        Some(below) => symbolic.rows(s)[below] as usize,
+                    };
+                    let l = layout.entry(panel, i, j);
+                    if transposed {
+                        y[columns.start + j] += l * x[row];
+                    } else {
+                        z[row] += l * y[columns.start + j];
+                    }
+                }
+            }
+        }
+    }
+    let in_user_order: Vec<f64> = (0..n).map(|i| x[p.elim(UserIdx(i as u32)).get()]).collect();
+    let mut expected = vec![0.0; n];
+    a.matvec(&in_user_order, &mut expected);
+    let difference = |i: usize| (expected[i] - z[p.elim(UserIdx(i as u32)).get()]).abs();
+    (0..n)
+        .map(difference)
+        .fold(0.0, |m: f64, d| if d <= m { m } else { d })
+        / a.norm_inf()
 }

@@ -1,0 +1,79 @@
+//! Leaves whose update matrices are never made, below small fronts and large ones.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{entries, plan, product_error};
+use tamarack_dense::BlockColumns;
+use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, Team, Value};
+use tamarack_sparse::{Permutation, SymmetricCsc, UserIdx};
+use tamarack_testkit::bundle_adjustment;
+
+fn factorize<T: Value>(
+    a: &SymmetricCsc<T>,
+    order: &Permutation,
+    threads: usize,
+    block: usize,
+) -> Result<NumericFactor<T>, FactorError> {
+    let (plan, team) = (plan(a, order, threads, block), Arc::new(Team::new(threads)));
+    let (options, control) = (FactorOptions::default(), Control::default());
+    NumericFactor::factorize(plan, team, a, &options, &control)
+}
+
+/// Cameras in one band and in many, below fronts that are eliminated in one piece, in steps, and by several members.
+#[test]
+fn products_of_leaves_are_their_updates() {
+    for (cameras, points, block) in [(9, 400, 64), (30, 900, 16), (75, 1500, 64), (300, 2000, 48)] {
+        let (a, order) = bundle_adjustment(cameras, points, cameras as u64);
+        let reference = factorize(&a, &order, 1, block).unwrap();
+        let plan = reference.plan();
+        let supernodes = 0..reference.symbolic().supernodes();
+        let implicit = supernodes.filter(|&s| plan.update_is_implicit(s));
+        let implicit: Vec<usize> = implicit.collect();
+        assert!(
+            2 * implicit.len() > points / 3,
+            "{} of {points}",
+            implicit.len()
+        );
+        let made = |&s: &usize| BlockColumns::update(reference.symbolic().nupd(s), block).len();
+        let spared: usize = implicit.iter().map(made).sum();
+        let own = plan.arena_len() - plan.factor_len();
+        assert!(spared as u64 > own, "{spared} numbers, {own} of others");
+        let error = product_error(&a, &reference);
+        assert!(error < 1e-14, "{cameras} cameras: {error:e}");
+        let single = factorize(&a.cast::<f32>(), &order, 2, block).unwrap();
+        let pairs = || entries(&single).into_iter().zip(entries(&reference));
+        let largest = pairs().map(|(_, (.., l))| l.abs()).fold(0.0, f64::max);
+        let off = pairs()
+            .map(|((.., x), (.., l))| (x - l).abs())
+            .fold(0.0, f64::max);
+        assert!(off < 1e-5 * largest, "{cameras} cameras: {off:e}");
+        for threads in [2, 3, 8] {
+            let mut f = factorize(&a, &order, threads, block).unwrap();
+            for again in [false, true] {
+                if again {
+                    f.refactorize(&a, &Control::default()).unwrap();
+                }
+                assert!(entries(&f) == entries(&reference), "{threads} threads");
+            }
+        }
+    }
+}
+
+/// A pivot that is positive but for what leaves take from it is found where it is, and so is a bad one of a leaf.
+#[test]
+fn bad_pivots_are_found_where_they_are() {
+    let (good, order) = bundle_adjustment(40, 800, 3);
+    for (column, value) in [(5, 1e-6), (6 * 40 + 3 * 700 + 1, -1.0)] {
+        let mut values = good.values().to_vec();
+        values[good.pattern().range(column).start] = value;
+        let bad = good.with_values(values).unwrap();
+        let [one, four] = [1, 4].map(|threads| match factorize(&bad, &order, threads, 64) {
+            Err(FactorError::NotPositiveDefinite(report)) => report,
+            other => panic!("column {column}: {other:?}"),
+        });
+        assert_eq!(one, four);
+        assert_eq!(one.column, UserIdx(column as u32));
+    }
+}
