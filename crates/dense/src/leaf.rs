@@ -1,7 +1,7 @@
 //! Update matrices that are never made: a leaf's `−L21·L21ᵀ`, subtracted from its parent's front as it is computed.
 //!
 //! A leaf of a few pivots has an update matrix many times as large as its panel, which is written to be read once. Where thousands
-//! of leaves wait for one parent (the points of a bundle adjustment for its cameras, Triggs et al. 2000, section 6), that is most of the
+//! of leaves wait for one parent (the points of a bundle adjustment for its cameras, Triggs et al. 2000, section 6.1), that is most of the
 //! traffic of the factorization and of its memory. All that such a matrix holds follows from the leaf's panel, which stands in
 //! [`Strips`](crate::Strips) as `L·D⁻¹`, with the diagonal `D` of L11 inverted: so it is `Σ_k p_ik·(p_jk·d_k²)` over the pivots.
 //!

@@ -6,6 +6,7 @@
 //! front's size alone: hence equal bits for every number of threads.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tamarack_dense::{prefetch, subtract_product};
 use tamarack_plan::{FEWEST_LEAVES, FactorPlan, VISITS};
@@ -161,27 +162,37 @@ impl<T: Value> Execution<'_, T> {
         let visits = unsafe { &mut self.spaces.of(member).visits };
         let bands = visits.cut(front);
         if bands == 1 {
+            let mut bytes = 0;
             for (leaf, relative) in leaves {
+                bytes += bytes_of::<T>(relative.len(), &(0..relative.len()));
                 // SAFETY: the caller's promise.
                 unsafe { self.subtract_leaf(leaf, relative, 0..relative.len(), front) };
             }
-            return laps.lap(Part::ExtendAdd, || 0);
+            return laps.lap(Part::ExtendAdd, || bytes);
         }
+        let (notes, moved) = (crew.notes(), AtomicU64::new(0));
         while !self.meter.cancelled() && visits.list(bands, &mut leaves) {
             let visits = &*visits;
-            crew.for_each(Activity::Assembly, bands, |band, _| {
+            crew.for_each(Activity::Assembly, bands, |band, member| {
+                let mut laps = notes.laps();
                 // SAFETY: the band is in one task, and its columns are in no other.
-                unsafe { self.subtract_in_band(visits.of(band), front) };
+                let bytes = unsafe { self.subtract_in_band(visits.of(band), front) };
+                laps.lap(Part::ExtendAdd, || bytes);
+                notes.book(member, &laps);
+                moved.fetch_add(bytes, Ordering::Relaxed);
             });
         }
-        laps.lap(Part::ExtendAdd, || 0);
+        if let Crew::Alone(_) = crew {
+            laps.lap(Part::ExtendAdd, || moved.into_inner());
+        }
     }
 
-    /// Makes some visits to a band, one after another.
+    /// Makes some visits to a band, one after another; how many bytes of the front that moves.
     ///
     /// # Safety
     /// Nobody else works on its columns, and the leaves are done.
-    unsafe fn subtract_in_band(&self, visits: &[Visit], front: &Front<T>) {
+    unsafe fn subtract_in_band(&self, visits: &[Visit], front: &Front<T>) -> u64 {
+        let mut bytes = 0;
         for (k, visit) in visits.iter().enumerate() {
             if let Some(next) = visits.get(k + 1) {
                 let panel = self.memory.panel(next.leaf as usize);
@@ -191,9 +202,11 @@ impl<T: Value> Execution<'_, T> {
             }
             let relative = self.symbolic.relative(visit.leaf as usize);
             let columns = visit.from.into()..visit.to.into();
+            bytes += bytes_of::<T>(relative.len(), &columns);
             // SAFETY: the caller's promise.
             unsafe { self.subtract_leaf(visit.leaf, relative, columns, front) };
         }
+        bytes
     }
 
     /// Subtracts some columns of a leaf's update.
@@ -212,4 +225,10 @@ impl<T: Value> Execution<'_, T> {
         // SAFETY: the caller's promise.
         unsafe { subtract_product(&leaf, columns, &front.view(), self.isa) };
     }
+}
+
+/// Bytes of a front that some columns of an update of so many rows are subtracted from: each number is read and written once.
+fn bytes_of<T>(rows: usize, columns: &Range<usize>) -> u64 {
+    let below = |from: usize| (rows - from) * (rows - from + 1) / 2;
+    (2 * (below(columns.start) - below(columns.end)) * size_of::<T>()) as u64
 }

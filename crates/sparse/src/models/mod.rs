@@ -7,6 +7,7 @@
 //!
 //! Cost: time and memory linear in the entries; grids are written column by column, in order.
 
+mod adjustment;
 mod columns;
 mod elasticity;
 mod graph;
@@ -112,6 +113,7 @@ impl Model {
             Kind::Rgg => graph::geometric(size[0]),
             Kind::Circuit => graph::circuit(size[0]),
             Kind::Lpnorm => lpnorm::normal_equations(size[0]),
+            Kind::Adjust => adjustment::normal_equations(size[0], size[1]),
         }
     }
 }

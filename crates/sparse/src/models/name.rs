@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::adjustment::{CAMERA, POINT};
 use super::{Model, ModelError};
 use crate::Pattern;
 
@@ -22,6 +23,7 @@ pub(super) enum Kind {
     Rgg,
     Circuit,
     Lpnorm,
+    Adjust,
 }
 
 /// What there is to say about a family of model problems.
@@ -58,7 +60,7 @@ const fn family(
 }
 
 #[rustfmt::skip]
-static FAMILIES: [Family; 13] = [
+static FAMILIES: [Family; 14] = [
     family(Kind::P2d5, (2, 1), "p2d5", "p2d5_1000",
         "Poisson on a square, 5-point stencil"),
     family(Kind::P2d9, (2, 1), "p2d9", "p2d9_700",
@@ -85,6 +87,8 @@ static FAMILIES: [Family; 13] = [
         "circuit-like conductance matrix: a thinned grid, busses, trees, a few long wires"),
     family(Kind::Lpnorm, (1, 2), "lpnorm", "lpnorm_60000",
         "normal equations of a staircase linear program with linking rows"),
+    family(Kind::Adjust, (2, 1), "adjust", "adjust_400x60000",
+        "bundle adjustment: cameras on a closed way, and points that up to 8 of them see"),
 ];
 
 /// All families, in the order in which they are to be listed.
@@ -109,6 +113,7 @@ impl Kind {
         match self {
             Self::El3d => 3 * x * (y + 1) * (z + 1),
             Self::Shell => 6 * (x - 1) * y,
+            Self::Adjust => CAMERA as u128 * x + POINT as u128 * y,
             _ => x * y * z,
         }
     }

@@ -84,6 +84,7 @@ const OUR_BITS: &[(&str, u64)] = &[
     ("shell_6x5", 0xfdd0_570b_75b0_21e0),
     ("circuit_500", 0xaae3_080f_71c8_1697),
     ("lpnorm_300", 0xcb4f_93d3_4524_a41b),
+    ("adjust_12x90", 0xeeb5_0d73_2ab8_8859),
 ];
 
 #[test]
@@ -199,6 +200,32 @@ fn laplacians_have_the_row_sums_of_their_shift() {
     assert!(s[(2 * 5 + 2) * 5 + 2].abs() < 1e-9 && s[0] >= 6.0);
     let s = row_sums("aniso2d_5");
     assert!(s[12].abs() < 1e-15 && (s[0] - 1.001).abs() < 1e-15);
+}
+
+/// Blocks of `JᵀJ`: a point is in as many rectangles as cameras see it, and no two points or cameras share an entry.
+#[test]
+fn adjustments_have_points_that_cameras_see() {
+    let a = model("adjust_40x500").generate::<f64>().unwrap();
+    let (p, first) = (a.pattern(), 6 * 40);
+    let mut seen = vec![0; 500];
+    for j in 0..a.n() {
+        let own = if j < first {
+            j / 6 * 6..j / 6 * 6 + 6
+        } else {
+            (j - first) / 3 * 3 + first..(j - first) / 3 * 3 + first + 3
+        };
+        for &i in p.rows(j) {
+            let i = i as usize;
+            assert!(own.contains(&i) || (j < first && i >= first), "({i}, {j})");
+            if j < first && i >= first {
+                seen[(i - first) / 3] += 1;
+            }
+        }
+    }
+    let cameras = seen.iter().map(|s| s / 18);
+    assert!(seen.iter().all(|s| s % 18 == 0) && cameras.clone().all(|c| (1..=8).contains(&c)));
+    let sum: usize = cameras.sum();
+    assert!((2000..2500).contains(&sum), "{sum}");
 }
 
 #[test]
