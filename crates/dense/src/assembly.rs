@@ -160,7 +160,7 @@ pub unsafe fn extend_add_each<T: Real>(
         if source.left == 0 {
             source = Walk::child(child.cast_mut(), &layout, j);
         }
-        target.to_parent(parent, at, at - before);
+        target.go_on(parent, at, at - before);
         before = at;
         for (i, &row) in relative.iter().enumerate().skip(j) {
             // SAFETY: rows of the child from j on and their images are at or below the diagonals of their columns, hence inside the
@@ -220,7 +220,7 @@ impl<T: Real> Walk<T> {
 
     /// To the column that stands at a position of the parent's front, so many columns further on.
     #[inline(always)]
-    pub fn to_parent(&mut self, front: &FrontMut<T>, at: usize, further: usize) {
+    pub fn go_on(&mut self, front: &FrontMut<T>, at: usize, further: usize) {
         // Columns between are stepped over within a block column.
         if self.left <= further {
             *self = Self::parent(front, at);

@@ -194,7 +194,7 @@ impl<T: Real, const N: usize> Columns<T, N> {
         let (mut walk, mut before) = (Walk::NONE, 0);
         for (j, (factors, target)) in columns.zip(out.factors.iter_mut().zip(&mut out.targets)) {
             let column = leaf.relative[j] as usize;
-            walk.to_parent(parent, column, column - before);
+            walk.go_on(parent, column, column - before);
             (*target, before) = (walk.column, column);
             let (at, height) = place(leaf, j);
             for k in 0..N {

@@ -10,7 +10,13 @@ use crate::{
 /// A panel of L, column after column: small numbers, the pivots near 4.
 fn panel<T: Real>(random: &mut Numbers, npiv: usize, nupd: usize) -> Vec<T> {
     let rows = npiv + nupd;
-    let entry = |at: usize| if at % (rows + 1) == 0 { 4.0 } else { 0.0 };
+    let entry = |at: usize| {
+        if at.is_multiple_of(rows + 1) {
+            4.0
+        } else {
+            0.0
+        }
+    };
     let number = |at| T::from_f64(entry(at) + random.next::<f64>());
     (0..rows * npiv).map(number).collect()
 }
