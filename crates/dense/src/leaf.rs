@@ -188,8 +188,8 @@ impl<T: Real, const N: usize> Columns<T, N> {
         let mut squares = [T::ZERO; N];
         for k in 0..N {
             // SAFETY: the diagonal of the panel's triangle.
-            let inverse = unsafe { *leaf.panel.add(packed(N)(k, k)) };
-            squares[k] = T::ONE / (inverse * inverse);
+            let root = T::ONE / unsafe { *leaf.panel.add(packed(N)(k, k)) };
+            squares[k] = root * root; // as large as the pivot was, and no larger
         }
         let (mut walk, mut before) = (Walk::NONE, 0);
         for (j, (factors, target)) in columns.zip(out.factors.iter_mut().zip(&mut out.targets)) {
