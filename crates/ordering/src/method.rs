@@ -33,6 +33,8 @@ pub enum Method {
     /// degrees, whatever the selection, and nothing is set aside. Unknowns of many whose numbers say nothing of where they are, as mesh
     /// generators give them, are first numbered by a breadth-first search; those of a band, or others that fill nothing in, stay. Large grids are
     /// cut into a few parts for minimum fill, which several threads order at the same time.
+    /// Points that are seen by a few cameras each, of many points, go before all cameras, and of these the better of both selections is
+    /// taken.
     Amd(AmdOptions),
     /// Multilevel nested dissection (George 1973; Hendrickson and Rothberg 1998).
     NestedDissection(NdOptions),
@@ -150,7 +152,11 @@ pub fn order_until(
         Method::Amd(_) if is_perfect(pattern) => return Ok(Permutation::identity(n)),
         Method::Amd(options) if parts::order_pattern(pattern, options, stop, &mut ws.order)? => (),
         Method::Amd(options) => {
-            let near = load(pattern, &mut ws.quotient, options.dense_limits(pattern))?;
+            let limits = options.dense_limits(pattern);
+            let near = load(pattern, &mut ws.quotient, limits)?;
+            if order_spokes(pattern, options, stop, ws)? {
+                return permutation(&ws.order);
+            }
             let mut elimination = Amd::new(ws, n as u32, options.aggressive)
                 .by(options.selection)
                 .until(stop)
@@ -159,7 +165,7 @@ pub fn order_until(
                 elimination.eliminate_fringe(&mut ());
                 elimination.eliminate_few_left()?;
             }
-            elimination.run(options.dense_limits(pattern), &mut ())?;
+            elimination.run(limits, &mut ())?;
             finish(ws)?;
             if let Some(vertex) = near {
                 ws.order.iter_mut().for_each(|v| *v = vertex[*v as usize]);
@@ -176,7 +182,25 @@ pub fn order_until(
             nd::order_by_tree(pattern, &NdOptions::default(), tree, stop, &mut ws.order)?;
         }
     }
-    Permutation::from_elimination_order(&ws.order).map_err(|_| OrderingError::Internal)
+    permutation(&ws.order)
+}
+
+fn permutation(order: &[u32]) -> Result<Permutation, OrderingError> {
+    Permutation::from_elimination_order(order).map_err(|_| OrderingError::Internal)
+}
+
+/// Writes the order of a pattern that the quotient graph holds to `ws.order`, if it is one of hubs and their spokes; else nothing happens, and the
+/// answer is false.
+fn order_spokes(
+    pattern: &Pattern,
+    options: &AmdOptions,
+    stop: Stop<'_>,
+    ws: &mut Workspace,
+) -> Result<bool, OrderingError> {
+    let limit = ws.quotient.dense_limit(options.dense_limits(pattern));
+    let degrees = (ws.quotient.variables()).map(|(node, _)| u64::from(node.degree));
+    let may_have = nd::are_read_often(degrees.filter(|&degree| degree <= limit));
+    Ok(may_have && nd::order_spokes(pattern, limit, options, stop, &mut ws.order)?)
 }
 
 /// Whether the user's order leads to no fill at all, as that of a band does: whatever stands below the first entry of a column stands in the

@@ -108,6 +108,14 @@ impl QuotientGraph {
         Ok(())
     }
 
+    /// Operations of a factor with these pivots: over its columns, entries squared.
+    pub(crate) fn operations(&self) -> f64 {
+        let pivots = self.pivots.iter().map(|&me| &self.nodes[me as usize]);
+        let columns =
+            pivots.flat_map(|node| (1..=node.weight.unsigned_abs()).map(|k| node.degree + k));
+        columns.map(|entries| f64::from(entries).powi(2)).sum()
+    }
+
     /// Finds for each variable the rank of the pivot that stands for it in the end, `n` if there is none, and for each rank how
     /// many variables have it; lists the `others`, which are no pivots.
     fn find_owners(&self, owner: &mut [u32], count: &mut [u32], others: &mut [u32]) {

@@ -220,17 +220,25 @@ impl QuotientGraph {
 
     /// Takes variables of very many neighbors out of the graph without eliminating them.
     pub(crate) fn set_dense_aside(&mut self, limits: DenseLimits) {
-        let variables = || {
-            let all = self.nodes.iter().zip(0..);
-            all.filter(|(node, _)| node.elements != IS_ELEMENT && node.weight > 0)
-        };
-        let limit =
-            limits.of(variables().map(|(node, _)| (node.degree.into(), node.weight as u32)));
-        let dense: Vec<u32> = variables()
+        let limit = self.dense_limit(limits);
+        let dense: Vec<u32> = self
+            .variables()
             .filter(|(node, _)| u64::from(node.degree) > limit)
             .map(|(_, i)| i)
             .collect();
         dense.into_iter().for_each(|i| self.set_aside(i));
+    }
+
+    /// The number of neighbors above which variables are set aside.
+    pub(crate) fn dense_limit(&self, limits: DenseLimits) -> u64 {
+        let degrees = self.variables();
+        limits.of(degrees.map(|(node, _)| (node.degree.into(), node.weight as u32)))
+    }
+
+    /// The variables that are left, and their numbers.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&Node, u32)> {
+        let all = self.nodes.iter().zip(0..);
+        all.filter(|(node, _)| node.elements != IS_ELEMENT && node.weight > 0)
     }
 
     /// Takes variable `i` out of the graph: it is no neighbor of others any more.

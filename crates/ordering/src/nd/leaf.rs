@@ -63,4 +63,9 @@ impl LeafSpace {
         }
         Ok(())
     }
+
+    /// Operations that the order found last leads to, where it has all vertices of a graph.
+    pub(crate) fn operations(&self) -> f64 {
+        self.ws.quotient.operations()
+    }
 }

@@ -8,13 +8,12 @@ use crate::error::OrderingError;
 use crate::graph::{Graph, Lower};
 use crate::mindeg::AmdOptions;
 use crate::nd::compress::{Compressed, compress};
+use crate::nd::degree::by_degree;
 use crate::nd::fringe::Fringe;
 use crate::nd::graph::Weighted;
-use crate::nd::leaf::LeafSpace;
 use crate::nd::planes::Points;
+use crate::nd::spokes::Spokes;
 use crate::nd::{By, Dissection, NdOptions, check_order};
-use crate::near;
-use crate::parts;
 use crate::stop::Stop;
 
 /// The adjacency graph of a symmetric matrix in which unknowns with the same neighbors, themselves included, are one vertex
@@ -132,18 +131,8 @@ impl MergedGraph {
     ) -> Result<Permutation, OrderingError> {
         let graph = &self.compressed.graph;
         check_order(graph)?;
-        let mut list: Vec<u32> = (0..self.n() as u32).collect();
-        let neighbors = |v: u32| graph.neighbors(v);
-        if near::is_scattered(self.n(), neighbors) {
-            near::reversed_search(self.n(), neighbors, u64::MAX, &mut list, |_, _, _| ())?;
-        }
-        let in_parts =
-            parts::may_cut(graph, options) && parts::order(graph, &mut list, options, stop)?;
-        if !in_parts {
-            LeafSpace::default().order_by(graph, &mut list, stop, options)?;
-        }
         let mut order = Vec::new();
-        self.expand(list, &mut order);
+        self.expand(by_degree(graph, options, stop)?, &mut order);
         Permutation::from_elimination_order(&order).map_err(|_| OrderingError::Internal)
     }
 
@@ -185,6 +174,10 @@ impl MergedGraph {
             dissection.run(&mut list)?;
             Ok(list)
         };
+        if let Some(spokes) = Spokes::of(&self.compressed.graph)? {
+            let left = dissected(&spokes.graph)?;
+            return spokes.order(&left);
+        }
         match Fringe::of(&self.compressed.graph) {
             Some(fringe) => {
                 let left = dissected(&fringe.graph)?;

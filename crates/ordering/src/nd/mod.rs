@@ -1,7 +1,7 @@
 //! Multilevel nested dissection.
 //!
 //! George 1973; multilevel as Hendrickson and Rothberg 1998 and Karypis and Kumar 1998. Twins are
-//! merged (`compress`), vertices with very many neighbors set aside, trees and chains eliminated (`fringe`), and what is not connected taken
+//! merged (`compress`), vertices with very many neighbors set aside, trees and chains eliminated (`fringe`), or the points of cameras (`spokes`), and what is not connected taken
 //! component by component (`components`). A large graph is coarsened
 //! once for many separators (`tree`), grids and planes being cut by finished ones first (`large`, `restrict`); its pieces, in
 //! cache, are bisected one by one (`bisect`). Both halves are ordered before their separator; pieces of at most
@@ -17,6 +17,7 @@ mod buckets;
 mod coarsen;
 mod components;
 mod compress;
+mod degree;
 mod divide;
 mod fringe;
 mod given;
@@ -37,6 +38,7 @@ mod refine;
 mod restrict;
 mod rivals;
 mod split;
+mod spokes;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -54,6 +56,7 @@ use crate::stop::Stop;
 use bisect::{Bisector, Separation};
 pub(crate) use buckets::atomics;
 pub(crate) use components::Components;
+pub(crate) use degree::order_spokes;
 pub(crate) use graph::Weighted;
 use leaf::LeafSpace;
 pub(crate) use levels::{level_behind, reach_neighbors};
@@ -63,6 +66,7 @@ pub use options::NdOptions;
 use options::{EVEN, QUICK, THOROUGH};
 use random::mix;
 use split::split;
+pub(crate) use spokes::are_read_often;
 
 /// Graphs of so many vertices are worth a task of their own.
 const TASK: usize = 2000;

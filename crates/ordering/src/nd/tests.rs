@@ -3,6 +3,7 @@
 mod apart;
 mod networks;
 mod shapes;
+mod spokes;
 
 use super::bisect::{Bisector, Separation};
 use super::board::Sides;

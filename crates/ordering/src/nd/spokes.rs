@@ -1,0 +1,169 @@
+//! Vertices of few neighbors that are all hubs, eliminated at once before anything else.
+//!
+//! The points of a bundle adjustment are seen by a few cameras each, and a camera sees thousands of them: points are independent of each
+//! other, and go first (Brown 1958; Triggs, McLauchlan, Hartley, Fitzgibbon 2000). Minimum degree finds that, but reads the list of each of its
+//! hubs with every pivot, which takes time by the square of their lengths; a dissection coarsens points for what hubs alone decide. Without
+//! them there is a graph of hubs: two are neighbors that share a point. Time linear in the edges, [`FEW`] times.
+
+use crate::error::{OrderingError, refill, reserve};
+use crate::mindeg::NONE;
+use crate::nd::graph::Weighted;
+
+/// Neighbors of a spoke at most: what it joins are the pairs of them.
+const FEW: usize = 32;
+
+/// Neighbors of a hub at least.
+const MANY: usize = 2 * FEW;
+
+/// Unknowns that are neighbors of a hub, for each that is one of its spokes, at least: else minimum degree would begin with the hub.
+const HEAVIER: u64 = 2;
+
+/// One vertex in so many may be another one than a spoke.
+const OTHERS: usize = 2;
+
+/// Entries of hubs' lists that are read with spokes one by one, for each entry of the graph, where it is worth it. With cameras that see 100
+/// points or more it is, of meshes and networks it is not.
+const READS: u64 = 32;
+
+/// Entries of the graph of hubs for each of the whole, at most: more would take memory by the square of the edges.
+const ENTRIES: usize = 4;
+
+/// A graph without its spokes.
+pub(crate) struct Spokes<'a> {
+    whole: &'a Weighted,
+    /// The other vertices.
+    left: Vec<u32>,
+    /// What is left of the graph, with edges for what was filled in.
+    pub(crate) graph: Weighted,
+}
+
+impl<'a> Spokes<'a> {
+    /// Eliminates the spokes of `whole`, if they are most of it and their hubs' lists are long, and unless much is filled in.
+    pub(crate) fn of(whole: &'a Weighted) -> Result<Option<Self>, OrderingError> {
+        let degrees = (0..whole.n() as u32).map(|v| whole.neighbors(v).len() as u64);
+        if !are_read_often(degrees) {
+            return Ok(None);
+        }
+        let Some(left) = others(whole)? else {
+            return Ok(None);
+        };
+        let graph = joined(whole, &left)?;
+        Ok(graph.map(|graph| Self { whole, left, graph }))
+    }
+
+    /// The order of all vertices, given that of what is left: spokes stand before the first of their hubs, so that what is eliminated together
+    /// stands together.
+    pub(crate) fn order(self, left: &[u32]) -> Result<Vec<u32>, OrderingError> {
+        let n = self.whole.n();
+        let (mut rank, mut next, mut order) = (Vec::new(), Vec::new(), Vec::new());
+        refill(&mut rank, n, NONE)?;
+        for (k, &v) in (0..).zip(left) {
+            rank[self.left[v as usize] as usize] = k;
+        }
+        let first_hub = |v: u32| {
+            let ranks = self.whole.neighbors(v).iter().map(|&u| rank[u as usize]);
+            ranks.min().unwrap_or(0) as usize
+        };
+        let spokes = || (0..n as u32).filter(|&v| rank[v as usize] == NONE);
+        // Where the next spoke of each hub goes; the hub itself comes behind them.
+        refill(&mut next, left.len() + 1, 0u32)?;
+        spokes().for_each(|v| next[first_hub(v) + 1] += 1);
+        for k in 0..left.len() {
+            next[k + 1] += next[k] + 1;
+        }
+        refill(&mut order, n, NONE)?;
+        for v in spokes() {
+            let at = &mut next[first_hub(v)];
+            order[*at as usize] = v;
+            *at += 1;
+        }
+        for (&k, at) in left.iter().zip(next) {
+            order[at as usize] = self.left[k as usize];
+        }
+        Ok(order)
+    }
+}
+
+/// Whether lists are read often where the vertices, of so many neighbors each, are eliminated one by one and each has its neighbors' lists read.
+pub(crate) fn are_read_often(degrees: impl Iterator<Item = u64>) -> bool {
+    let (mut entries, mut reads) = (0u64, 0u64);
+    for degree in degrees {
+        entries += degree;
+        reads = reads.saturating_add(degree * degree);
+    }
+    reads > READS * entries
+}
+
+/// All vertices but the spokes, if these are enough and have long lists read.
+fn others(graph: &Weighted) -> Result<Option<Vec<u32>>, OrderingError> {
+    let n = graph.n();
+    let degree = |v: u32| graph.neighbors(v).len();
+    let unknowns = |v: u32| {
+        let weights = graph
+            .neighbors(v)
+            .iter()
+            .map(|&u| graph.weights[u as usize]);
+        weights.map(u64::from).sum::<u64>()
+    };
+    let (mut beside, mut left) = (Vec::new(), Vec::new());
+    reserve(&mut beside, n)?;
+    beside.extend((0..n as u32).map(unknowns));
+    reserve(&mut left, n / OTHERS)?;
+    let mut reads = 0;
+    for v in 0..n as u32 {
+        let list = graph.neighbors(v);
+        let least = HEAVIER * beside[v as usize];
+        let is_hub = |u: u32| degree(u) >= MANY && beside[u as usize] >= least;
+        if (1..=FEW).contains(&list.len()) && list.iter().all(|&u| is_hub(u)) {
+            reads += list.iter().map(|&u| degree(u) as u64).sum::<u64>();
+        } else if left.len() < n / OTHERS {
+            left.push(v);
+        } else {
+            return Ok(None);
+        }
+    }
+    Ok((reads > READS * graph.adjacency.len() as u64).then_some(left))
+}
+
+/// The graph of what is left, with the neighbors that it has or gets for its spokes; none if these are too many.
+fn joined(whole: &Weighted, left: &[u32]) -> Result<Option<Weighted>, OrderingError> {
+    let most = ENTRIES * whole.adjacency.len();
+    let (mut place, mut seen) = (Vec::new(), Vec::new());
+    refill(&mut place, whole.n(), NONE)?;
+    refill(&mut seen, left.len(), NONE)?;
+    for (k, &v) in (0..).zip(left) {
+        place[v as usize] = k;
+    }
+    let mut graph = Weighted::default();
+    graph.clear();
+    for (me, &v) in (0..).zip(left) {
+        seen[me as usize] = me;
+        let (start, list) = (graph.adjacency.len(), &mut graph.adjacency);
+        if list.capacity() < start + left.len() {
+            reserve(list, start.max(left.len()))?;
+        }
+        let mut add = |to: u32| {
+            if std::mem::replace(&mut seen[to as usize], me) != me {
+                list.push(to);
+            }
+        };
+        for &u in whole.neighbors(v) {
+            match place[u as usize] {
+                NONE => {
+                    let hubs = whole.neighbors(u).iter();
+                    hubs.for_each(|&w| add(place[w as usize]));
+                }
+                other => add(other),
+            }
+        }
+        if list.len() > most {
+            return Ok(None);
+        }
+        list[start..].sort_unstable();
+        graph.offsets.push(list.len() as u64);
+        let weight = whole.weights[v as usize];
+        graph.weights.push(weight);
+        graph.total += u64::from(weight);
+    }
+    Ok(Some(graph))
+}
