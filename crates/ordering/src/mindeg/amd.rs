@@ -35,7 +35,7 @@ pub struct AmdOptions {
     pub selection: Selection,
     /// The order is given up, with [`OrderingError::Stopped`], once so many entries of lists were read for each variable and
     /// entry of the graph, or twice as many if seven eighths of the variables are eliminated by then; `None`: never. Where many variables of few
-    /// neighbors share some of very many, as points share cameras, each pivot has the long lists read, and that takes time by the square of
+    /// neighbors share some of very many, and some are neighbors of each other, each pivot has the long lists read, and that takes time by the square of
     /// their length.
     pub most_reads: Option<u32>,
 }
