@@ -13,17 +13,18 @@ use crate::nd::graph::Weighted;
 const FEW: usize = 32;
 
 /// Neighbors of a hub at least.
-const MANY: usize = 2 * FEW;
+const MANY: usize = 32;
 
-/// Unknowns that are neighbors of a hub, for each that is one of its spokes, at least: else minimum degree would begin with the hub.
-const HEAVIER: u64 = 2;
+/// A hub has so many times the neighbors of each of its spokes at least, and beside it are so many times the unknowns: else minimum degree would
+/// begin with the hub.
+const TIMES: usize = 2;
 
 /// One vertex in so many may be another one than a spoke.
 const OTHERS: usize = 2;
 
 /// Entries of hubs' lists that are read with spokes one by one, for each entry of the graph, where it is worth it. With cameras that see 100
 /// points or more it is, of meshes and networks it is not.
-const READS: u64 = 32;
+const READS: u64 = 8;
 
 /// Entries of the graph of hubs for each of the whole, at most: more would take memory by the square of the edges.
 const ENTRIES: usize = 4;
@@ -112,8 +113,9 @@ fn others(graph: &Weighted) -> Result<Option<Vec<u32>>, OrderingError> {
     let mut reads = 0;
     for v in 0..n as u32 {
         let list = graph.neighbors(v);
-        let least = HEAVIER * beside[v as usize];
-        let is_hub = |u: u32| degree(u) >= MANY && beside[u as usize] >= least;
+        let least = MANY.max(TIMES * list.len());
+        let least_beside = TIMES as u64 * beside[v as usize];
+        let is_hub = |u: u32| degree(u) >= least && beside[u as usize] >= least_beside;
         if (1..=FEW).contains(&list.len()) && list.iter().all(|&u| is_hub(u)) {
             reads += list.iter().map(|&u| degree(u) as u64).sum::<u64>();
         } else if left.len() < n / OTHERS {
