@@ -26,6 +26,11 @@ const OTHERS: usize = 2;
 /// points or more it is, of meshes and networks it is not.
 const READS: u64 = 8;
 
+/// One spoke in so many, and one pair of hubs, are an exception at most: a spoke that alone joins a pair, and that pair. Where links across are
+/// the rule there is no small separator, and minimum degree is the better for having cameras only.
+const ODD: usize = 8;
+const SINGLE: usize = 4;
+
 /// Entries of the graph of hubs for each of the whole, at most: more would take memory by the square of the edges.
 const ENTRIES: usize = 4;
 
@@ -48,6 +53,7 @@ impl<'a> Spokes<'a> {
         let Some(left) = others(whole)? else {
             return Ok(None);
         };
+        let left = with_odd_ones(whole, left)?;
         let graph = joined(whole, &left)?;
         Ok(graph.map(|graph| Self { whole, left, graph }))
     }
@@ -125,6 +131,62 @@ fn others(graph: &Weighted) -> Result<Option<Vec<u32>>, OrderingError> {
         }
     }
     Ok((reads > READS * graph.adjacency.len() as u64).then_some(left))
+}
+
+/// What is left, and with it the spokes that alone join two of their hubs, if they are exceptions. Where a camera comes back to a place that it has
+/// seen before, a few points are all that joins both: they make a small separator, and without them it is made of cameras.
+fn with_odd_ones(graph: &Weighted, left: Vec<u32>) -> Result<Vec<u32>, OrderingError> {
+    let n = graph.n();
+    let (mut kind, mut joined) = (Vec::new(), Vec::new());
+    refill(&mut kind, n, Kind::Spoke)?;
+    refill(&mut joined, n, 0u32)?;
+    left.iter().for_each(|&v| kind[v as usize] = Kind::Left);
+    let (mut pairs, mut single, mut odd) = (0, 0, 0);
+    for (before, &v) in (0..).step_by(2).zip(&left) {
+        // Of the hubs that come behind this one, those that one spoke joins to it, and those that several do or an edge.
+        let (once, often) = (before + 1, before + 2);
+        let list = graph.neighbors(v);
+        let later = |spoke: u32| graph.neighbors(spoke).iter().filter(move |&&u| u > v);
+        for &u in list {
+            if kind[u as usize] == Kind::Left {
+                joined[u as usize] = often;
+                continue;
+            }
+            for &hub in later(u) {
+                let joined = &mut joined[hub as usize];
+                let is_new = *joined <= before;
+                pairs += usize::from(is_new);
+                *joined = if is_new { once } else { often };
+            }
+        }
+        for &u in list {
+            let kind = &mut kind[u as usize];
+            if *kind != Kind::Left {
+                let count = later(u)
+                    .filter(|&&hub| joined[hub as usize] == once)
+                    .count();
+                odd += usize::from(count > 0 && *kind == Kind::Spoke);
+                single += count;
+                if count > 0 {
+                    *kind = Kind::Odd;
+                }
+            }
+        }
+    }
+    if odd == 0 || odd > (n - left.len()) / ODD || single > pairs / SINGLE {
+        return Ok(left);
+    }
+    let all = (0..n as u32).filter(|&v| kind[v as usize] != Kind::Spoke);
+    Ok(all.collect())
+}
+
+/// Whether a vertex is eliminated beforehand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Spoke,
+    /// A spoke that alone joins two hubs.
+    Odd,
+    Left,
 }
 
 /// The graph of what is left, with the neighbors that it has or gets for its spokes; none if these are too many.

@@ -247,3 +247,34 @@ fn spokes_of_heavy_hubs_do_not_go_first() {
     assert!(of_weight(6));
     assert!(!of_weight(100));
 }
+
+#[test]
+fn spokes_that_alone_join_two_hubs_stay_where_they_are_few() {
+    let (cameras, points) = (100u32, 9000u32);
+    let left = |links: u32| {
+        let mut edges = Vec::new();
+        for p in 0..points {
+            // Three neighboring cameras, or for links two anywhere that no other point joins.
+            let seen = |k: u32| match p < links {
+                true => (p + k * (10 + p / cameras)) % cameras,
+                false => (p + k) % cameras,
+            };
+            let count = if p < links { 2 } else { 3 };
+            edges.extend((0..count).map(|k| (seen(k), cameras + p)));
+        }
+        let pattern = pattern_of_edges((cameras + points) as usize, &edges);
+        let graph = weighted_by_one(&pattern);
+        let spokes = Spokes::of(&graph).unwrap().unwrap();
+        let left = spokes.graph.n() as u32;
+        let last: Vec<u32> = (0..left).collect();
+        let mut order = spokes.order(&last).unwrap();
+        order.sort_unstable();
+        assert!(order.into_iter().eq(0..cameras + points));
+        left - cameras
+    };
+    assert_eq!(left(0), 0);
+    assert_eq!(left(7), 7);
+    assert_eq!(left(60), 60);
+    // As many as the pairs of neighboring cameras: they are the rule.
+    assert_eq!(left(200), 0);
+}
