@@ -145,14 +145,15 @@ fn with_odd_ones(graph: &Weighted, left: Vec<u32>) -> Result<Vec<u32>, OrderingE
     for (before, &v) in (0..).step_by(2).zip(&left) {
         // Of the hubs that come behind this one, those that one spoke joins to it, and those that several do or an edge.
         let (once, often) = (before + 1, before + 2);
+        // Of a spoke it is said how many of its hubs have been here: its list is sorted, as all are.
+        let later = |spoke: u32, passed: u32| &graph.neighbors(spoke)[passed as usize + 1..];
         let list = graph.neighbors(v);
-        let later = |spoke: u32| graph.neighbors(spoke).iter().filter(move |&&u| u > v);
         for &u in list {
             if kind[u as usize] == Kind::Left {
                 joined[u as usize] = often;
                 continue;
             }
-            for &hub in later(u) {
+            for &hub in later(u, joined[u as usize]) {
                 let joined = &mut joined[hub as usize];
                 let is_new = *joined <= before;
                 pairs += usize::from(is_new);
@@ -162,9 +163,11 @@ fn with_odd_ones(graph: &Weighted, left: Vec<u32>) -> Result<Vec<u32>, OrderingE
         for &u in list {
             let kind = &mut kind[u as usize];
             if *kind != Kind::Left {
-                let count = later(u)
-                    .filter(|&&hub| joined[hub as usize] == once)
-                    .count();
+                let hubs = later(u, joined[u as usize]).iter();
+                let count: usize = hubs
+                    .map(|&hub| usize::from(joined[hub as usize] == once))
+                    .sum();
+                joined[u as usize] += 1;
                 odd += usize::from(count > 0 && *kind == Kind::Spoke);
                 single += count;
                 if count > 0 {
