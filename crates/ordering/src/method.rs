@@ -198,8 +198,9 @@ fn order_spokes(
     ws: &mut Workspace,
 ) -> Result<bool, OrderingError> {
     let limit = ws.quotient.dense_limit(options.dense_limits(pattern));
-    let degrees = (ws.quotient.variables()).map(|(node, _)| u64::from(node.degree));
-    let may_have = nd::are_read_often(degrees.filter(|&degree| degree <= limit));
+    let quotient = &ws.quotient;
+    let few = usize::try_from(limit).unwrap_or(usize::MAX);
+    let may_have = nd::may_have_spokes(quotient.n(), |v| quotient.list(v), few);
     Ok(may_have && nd::order_spokes(pattern, limit, options, stop, &mut ws.order)?)
 }
 

@@ -66,7 +66,7 @@ pub use options::NdOptions;
 use options::{EVEN, QUICK, THOROUGH};
 use random::mix;
 use split::split;
-pub(crate) use spokes::are_read_often;
+pub(crate) use spokes::may_have_spokes;
 
 /// Graphs of so many vertices are worth a task of their own.
 const TASK: usize = 2000;

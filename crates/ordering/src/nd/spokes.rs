@@ -22,6 +22,9 @@ const TIMES: usize = 2;
 /// One vertex in so many may be another one than a spoke.
 const OTHERS: usize = 2;
 
+/// Vertices that are asked first.
+const SAMPLE: usize = 1024;
+
 /// Entries of hubs' lists that are read with spokes one by one, for each entry of the graph, where it is worth it. With cameras that see 100
 /// points or more it is, of meshes and networks it is not.
 const READS: u64 = 8;
@@ -46,8 +49,7 @@ pub(crate) struct Spokes<'a> {
 impl<'a> Spokes<'a> {
     /// Eliminates the spokes of `whole`, if they are most of it and their hubs' lists are long, and unless much is filled in.
     pub(crate) fn of(whole: &'a Weighted) -> Result<Option<Self>, OrderingError> {
-        let degrees = (0..whole.n() as u32).map(|v| whole.neighbors(v).len() as u64);
-        if !are_read_often(degrees) {
+        if !may_have_spokes(whole.n(), |v| whole.neighbors(v), usize::MAX) {
             return Ok(None);
         }
         let Some(left) = others(whole)? else {
@@ -91,14 +93,25 @@ impl<'a> Spokes<'a> {
     }
 }
 
-/// Whether lists are read often where the vertices, of so many neighbors each, are eliminated one by one and each has its neighbors' lists read.
-pub(crate) fn are_read_often(degrees: impl Iterator<Item = u64>) -> bool {
-    let (mut entries, mut reads) = (0u64, 0u64);
-    for degree in degrees {
-        entries += degree;
-        reads = reads.saturating_add(degree * degree);
+/// Whether a graph of `n` vertices with these neighbors may have enough spokes, by a few of its vertices; those of more neighbors than `limit` do
+/// not count.
+pub(crate) fn may_have_spokes<'a>(
+    n: usize,
+    neighbors: impl Fn(u32) -> &'a [u32],
+    limit: usize,
+) -> bool {
+    let degree = |v: u32| neighbors(v).len();
+    let (mut seen, mut spokes) = (0, 0);
+    for v in (0..n as u32).step_by((n / SAMPLE) | 1) {
+        let count = degree(v);
+        let least = MANY.max(TIMES * count);
+        let mut others = neighbors(v).iter().filter(|&&u| degree(u) <= limit);
+        let is_spoke = (1..=FEW).contains(&count) && others.all(|&u| degree(u) >= least);
+        seen += usize::from(count <= limit);
+        spokes += usize::from(is_spoke);
     }
-    reads > READS * entries
+    // Half of what is enough: a few say no more.
+    2 * OTHERS * spokes >= seen
 }
 
 /// All vertices but the spokes, if these are enough and have long lists read.
