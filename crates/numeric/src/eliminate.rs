@@ -30,10 +30,27 @@ pub(crate) enum Notes<'a> {
 /// Operations of a front that a member is worth: 20 to 40 µs of them, in several loops.
 const FLOPS_PER_MEMBER: u128 = 2_000_000;
 
+/// Numbers of a front without pivots, and its children, that a member is worth: a number is cleared and added to, a child takes as long as a
+/// thousand of them.
+const NUMBERS_PER_MEMBER: u128 = 1 << 16;
+const CHILDREN_PER_MEMBER: usize = 1 << 6;
+
 impl<'a> Crew<'a> {
-    /// A member and as many of its team as a front is worth.
-    pub fn of(team: &'a Team, aid: Aid<'a>, front: FrontId, (npiv, nupd): (usize, usize)) -> Self {
-        let worth = tamarack_plan::front_flops(npiv, nupd) / FLOPS_PER_MEMBER;
+    /// A member and as many of its team as a front with so many children is worth.
+    pub fn of(
+        team: &'a Team,
+        aid: Aid<'a>,
+        front: FrontId,
+        (npiv, nupd): (usize, usize),
+        children: usize,
+    ) -> Self {
+        let worth = match npiv {
+            0 => {
+                let numbers = nupd as u128 * (nupd as u128 + 1) / 2;
+                numbers / NUMBERS_PER_MEMBER + (children / CHILDREN_PER_MEMBER) as u128
+            }
+            _ => tamarack_plan::front_flops(npiv, nupd) / FLOPS_PER_MEMBER,
+        };
         match team.size().min(worth.try_into().unwrap_or(usize::MAX)) {
             0 | 1 => Self::Alone(aid.member()),
             members => Self::Aided(aid, members - 1, team, front),

@@ -240,7 +240,10 @@ impl<T: Value> Execution<'_, T> {
                 let mut book = profiler.map(|p| Book::top(p, aid.member(), s as u32));
                 let crew = match aid.is_alone() {
                     true => Crew::Alone(aid.member()),
-                    false => Crew::of(team, aid, self.front_id(s), self.size(s)),
+                    false => {
+                        let children = self.symbolic.children(s).len();
+                        Crew::of(team, aid, self.front_id(s), self.size(s), children)
+                    }
                 };
                 let packed = self.memory.packed.wrapping_add(plan.top_packed(k) as usize);
                 // SAFETY: all children are done, and so are all fronts that use its memory before; it was taken by this member alone.

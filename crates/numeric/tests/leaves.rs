@@ -8,7 +8,7 @@ use common::{entries, plan, product_error};
 use tamarack_dense::BlockColumns;
 use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, Team, Value};
 use tamarack_sparse::{Permutation, SymmetricCsc, UserIdx};
-use tamarack_testkit::bundle_adjustment;
+use tamarack_testkit::{bundle_adjustment, model};
 
 fn factorize<T: Value>(
     a: &SymmetricCsc<T>,
@@ -58,6 +58,24 @@ fn products_of_leaves_are_their_updates() {
                 assert!(entries(&f) == entries(&reference), "{threads} threads");
             }
         }
+    }
+}
+
+/// Cameras on a closed way: leaves are added up in fronts without pivots, some of them large, which several members work on.
+#[test]
+fn sums_of_leaves_are_the_same_for_any_number_of_threads() {
+    let a = model("adjust_150x6000");
+    let order: Vec<usize> = (6 * 150..a.n()).chain(0..6 * 150).collect();
+    let order = Permutation::from_elimination_order(&order).unwrap();
+    let reference = factorize(&a, &order, 1, 64).unwrap();
+    let symbolic = reference.symbolic();
+    let sums = (0..symbolic.supernodes()).filter(|&s| symbolic.npiv(s) == 0);
+    let largest = sums.map(|s| symbolic.nupd(s)).max();
+    assert!(largest > Some(400), "{largest:?}");
+    assert!(product_error(&a, &reference) < 1e-14);
+    for threads in [2, 3, 8] {
+        let f = factorize(&a, &order, threads, 64).unwrap();
+        assert!(entries(&f) == entries(&reference), "{threads} threads");
     }
 }
 
