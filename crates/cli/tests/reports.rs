@@ -70,7 +70,16 @@ fn the_list_of_models_is_one_object() {
     let dir = tempfile::tempdir().unwrap();
     let output = tamarack(&["generate", "--list", "--json"], dir.path());
     let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(object["models"][0]["example"].is_string(), "{object}");
+    let models = object["models"].as_array().unwrap();
+    // And a line each, of which names and descriptions stand apart.
+    let output = tamarack(&["generate", "--list"], dir.path());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().count(), models.len());
+    for (model, line) in models.iter().zip(text.lines()) {
+        let [name, what] = ["example", "description"].map(|of| model[of].as_str().unwrap());
+        let between = line.strip_prefix(name).and_then(|l| l.strip_suffix(what));
+        assert!(between.is_some_and(|b| b.len() >= 2), "{line}");
+    }
 }
 
 #[test]

@@ -55,6 +55,8 @@ fn list(json: bool) -> Result<(), Failure> {
     if json {
         return out::json(&List { models });
     }
-    let line = |e: &Entry| format!("{:<16}{}\n", e.example, e.description);
+    let longest = models.iter().map(|e| e.example.len()).max();
+    let width = longest.unwrap_or(0) + 2;
+    let line = |e: &Entry| format!("{:<width$}{}\n", e.example, e.description);
     out::text(&models.iter().map(line).collect::<String>())
 }
