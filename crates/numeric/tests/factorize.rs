@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{cube, entries, plan, product_error};
+use common::{cube, entries, factorize, plan, product_error};
 use tamarack_numeric::{
     Cause, Control, FactorError, FactorOptions, NumericFactor, OnNotSpd, Team, Value,
 };
@@ -20,17 +20,6 @@ fn random_spd(n: usize, degree: usize, seed: u64) -> SymmetricCsc<f64> {
         .map(|_| (random.below(n), random.below(n)))
         .collect();
     spd_with_pattern(pattern_of_edges(n, &edges).shared(), seed)
-}
-
-fn factorize<T: Value>(
-    a: &SymmetricCsc<T>,
-    order: &Permutation,
-    threads: usize,
-    block: usize,
-) -> Result<NumericFactor<T>, FactorError> {
-    let (plan, team) = (plan(a, order, threads, block), Arc::new(Team::new(threads)));
-    let (options, control) = (FactorOptions::default(), Control::default());
-    NumericFactor::factorize(plan, team, a, &options, &control)
 }
 
 /// L as a dense matrix in elimination order, column-major.

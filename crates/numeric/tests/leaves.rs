@@ -2,24 +2,11 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use common::{entries, plan, product_error};
+use common::{entries, factorize, product_error};
 use tamarack_dense::BlockColumns;
-use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, Team, Value};
-use tamarack_sparse::{Permutation, SymmetricCsc, UserIdx};
+use tamarack_numeric::{Control, FactorError};
+use tamarack_sparse::{Permutation, UserIdx};
 use tamarack_testkit::{bundle_adjustment, model};
-
-fn factorize<T: Value>(
-    a: &SymmetricCsc<T>,
-    order: &Permutation,
-    threads: usize,
-    block: usize,
-) -> Result<NumericFactor<T>, FactorError> {
-    let (plan, team) = (plan(a, order, threads, block), Arc::new(Team::new(threads)));
-    let (options, control) = (FactorOptions::default(), Control::default());
-    NumericFactor::factorize(plan, team, a, &options, &control)
-}
 
 /// Cameras in one band and in many, below fronts that are eliminated in one piece, in steps, and by several members.
 #[test]

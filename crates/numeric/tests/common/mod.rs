@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tamarack_numeric::{NumericFactor, Value};
+use tamarack_numeric::{Control, FactorError, FactorOptions, NumericFactor, Team, Value};
 use tamarack_plan::{FactorPlan, Machine, PlanOptions};
 use tamarack_sparse::{Permutation, Scalar, SymmetricCsc, UserIdx};
 use tamarack_symbolic::{SymbolicFactor, SymbolicOptions};
@@ -62,6 +62,19 @@ pub fn plan<T: Value>(
         block,
     };
     Arc::new(FactorPlan::new(Arc::new(s), &machine, &options).unwrap())
+}
+
+/// A factorization with default options by a team of its own.
+#[allow(dead_code)] // not every test has the defaults
+pub fn factorize<T: Value>(
+    a: &SymmetricCsc<T>,
+    order: &Permutation,
+    threads: usize,
+    block: usize,
+) -> Result<NumericFactor<T>, FactorError> {
+    let (plan, team) = (plan(a, order, threads, block), Arc::new(Team::new(threads)));
+    let (options, control) = (FactorOptions::default(), Control::default());
+    NumericFactor::factorize(plan, team, a, &options, &control)
 }
 
 /// The entries of L: row, column and number, in elimination order.
