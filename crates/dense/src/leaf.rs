@@ -17,7 +17,7 @@ use std::ops::Range;
 use crate::assembly::Walk;
 use crate::layout::{line, packed};
 use crate::real::with_isa;
-use crate::simd::{Op, Piece, Simd};
+use crate::simd::{MOST_LANES, Op, Piece, Simd};
 use crate::strips::for_columns;
 use crate::{FrontMut, Isa, Real, THIN};
 
@@ -26,9 +26,6 @@ const AT_ONCE: usize = 16;
 
 /// Pieces in which a vector is subtracted; with more rows go one by one.
 const MOST_PIECES: usize = 4;
-
-/// Lanes of the longest vector.
-const MOST_LANES: usize = 16;
 
 /// A leaf of the tree, eliminated, and where its rows are in its parent's front.
 #[derive(Clone, Copy, Debug)]

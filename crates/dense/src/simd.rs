@@ -29,6 +29,9 @@ pub trait Op {
     unsafe fn run(self) -> Self::Out;
 }
 
+/// Lanes of the longest vector.
+pub(crate) const MOST_LANES: usize = 16;
+
 /// Lanes `from..to` of a vector that belong to consecutive numbers in memory, lane `i` to the one at `shift + i`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Piece {
@@ -140,7 +143,7 @@ pub trait Simd: Copy + 'static {
                 let to = at.wrapping_add(whole.shift);
                 return Self::store(to, Self::sub(Self::load(to), v));
             }
-            let mut numbers = [Self::T::ZERO; 16];
+            let mut numbers = [Self::T::ZERO; MOST_LANES];
             Self::store(numbers.as_mut_ptr(), v);
             for piece in pieces {
                 for (i, &number) in numbers.iter().enumerate().take(piece.to).skip(piece.from) {

@@ -1,5 +1,5 @@
 //! Assembly of a front: cleared, entries of A added, then the children's update matrices in the
-//! order of the tree.
+//! order of the tree; leaves without such matrices come last (`leaves`).
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
 //! Leaves of the tree whose update matrices are never made.
 //!
-//! The update matrix of a leaf with `p` pivots and `u` rows below is the product of those rows with themselves: `u / p` times as many
+//! The update matrix of a leaf with `p` pivots and `u` rows below is the product of those rows with themselves: `u / 2p` times as many
 //! numbers, which are written to be read once. Where many leaves hang below one front, as the points of a bundle adjustment below its
 //! cameras, they would fill memory and take most of the time; there the parent makes the products itself, from the leaves' panels.
 
@@ -8,7 +8,7 @@ use tamarack_dense::{THIN, is_small, is_tiny};
 use tamarack_symbolic::SymbolicFactor;
 
 /// Fewest such leaves of a front. With fewer their update matrices stay in a cache, and refactorizations of planes, plates, circuits and
-/// cubes would take a tenth longer.
+/// cubes would take up to a tenth longer (no lines kept).
 pub const FEWEST_LEAVES: usize = 16;
 
 /// Rows of an update matrix up to which it is made in any case: added number by number, it is gone in less time.

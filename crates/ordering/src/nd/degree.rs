@@ -58,7 +58,7 @@ pub(crate) fn order_spokes(
 
 /// The order of a graph of hubs by either selection that leads to fewer operations; of equals, by that of the options. The graph has a small part
 /// of the vertices and most of the operations: by degree, those of a ring of cameras are eliminated here and there, at 1.4 times the
-/// operations of minimum fill, which goes on where it is.
+/// operations of minimum fill (no lines kept), which goes on where it is.
 fn better_of_both(
     graph: &Weighted,
     options: &AmdOptions,
