@@ -24,6 +24,9 @@ use crate::{FrontMut, Isa, Real, THIN};
 /// Columns whose factors are held at the same time.
 const AT_ONCE: usize = 16;
 
+/// Columns up to which a vector is subtracted number by number: finding its pieces takes longer.
+const FEW: usize = 2;
+
 /// Pieces in which a vector is subtracted; with more rows go one by one.
 const MOST_PIECES: usize = 4;
 
@@ -81,11 +84,18 @@ unsafe fn subtract<S: Simd, const N: usize>(
 ) {
     let rows = leaf.relative;
     let mut first = columns.start;
+    if columns.len() <= FEW {
+        for column in columns {
+            // SAFETY: the caller's contract.
+            unsafe { subtract_column::<S, N>(leaf, column, parent) };
+        }
+        return;
+    }
     while first < columns.end {
         let end = columns.end.min(first + AT_ONCE);
         // SAFETY: the caller's contract.
         unsafe {
-            let columns = Columns::<S::T, N>::of(leaf, first..end, parent);
+            let columns = Columns::<S::T, N, AT_ONCE>::of(leaf, first..end, parent);
             for top in (first / S::LANES * S::LANES..rows.len()).step_by(S::LANES) {
                 let rows = &rows[top..rows.len().min(top + S::LANES)];
                 let l = vectors::<S, N>(leaf, top, rows.len());
@@ -100,6 +110,26 @@ unsafe fn subtract<S: Simd, const N: usize>(
             }
         }
         first = end;
+    }
+}
+
+/// # Safety
+/// As [`subtract`], with one column.
+#[inline(always)]
+unsafe fn subtract_column<S: Simd, const N: usize>(
+    leaf: &Leaf<'_, S::T>,
+    column: usize,
+    parent: &FrontMut<S::T>,
+) {
+    let rows = leaf.relative;
+    // SAFETY: the caller's contract.
+    unsafe {
+        let one = Columns::<S::T, N, 1>::of(leaf, column..column + 1, parent);
+        for top in (column / S::LANES * S::LANES..rows.len()).step_by(S::LANES) {
+            let rows = &rows[top..rows.len().min(top + S::LANES)];
+            let l = vectors::<S, N>(leaf, top, rows.len());
+            one.subtract::<S, 0>(&l, top, rows, &[Piece::default(); MOST_PIECES]);
+        }
     }
 }
 
@@ -161,26 +191,26 @@ fn pieces<S: Simd>(rows: &[u32]) -> ([Piece; MOST_PIECES], usize) {
     (pieces, count)
 }
 
-/// Some columns of a leaf's update.
-struct Columns<T, const N: usize> {
+/// Up to `W` columns of a leaf's update.
+struct Columns<T, const N: usize, const W: usize> {
     first: usize,
     count: usize,
     /// What the rows are multiplied with.
-    factors: [[T; N]; AT_ONCE],
+    factors: [[T; N]; W],
     /// Where row 0 of the parent would stand in each.
-    targets: [*mut T; AT_ONCE],
+    targets: [*mut T; W],
 }
 
-impl<T: Real, const N: usize> Columns<T, N> {
+impl<T: Real, const N: usize, const W: usize> Columns<T, N, W> {
     /// # Safety
-    /// As [`subtract`], with up to [`AT_ONCE`] columns.
+    /// As [`subtract`], with up to `W` columns.
     #[inline(always)]
     unsafe fn of(leaf: &Leaf<'_, T>, columns: Range<usize>, parent: &FrontMut<T>) -> Self {
         let mut out = Self {
             first: columns.start,
             count: columns.len(),
-            factors: [[T::ZERO; N]; AT_ONCE],
-            targets: [std::ptr::null_mut(); AT_ONCE],
+            factors: [[T::ZERO; N]; W],
+            targets: [std::ptr::null_mut(); W],
         };
         let mut squares = [T::ZERO; N];
         for k in 0..N {

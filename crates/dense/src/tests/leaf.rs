@@ -72,7 +72,16 @@ fn check<T: Real>(
             npiv,
             relative,
         };
-        for cut in [0, nupd / 3, nupd.min(line::<T>()), nupd] {
+        // One column and two alone as well, at the top and at the bottom: those go number by number.
+        let cuts = [
+            0,
+            nupd.min(1),
+            nupd / 3,
+            nupd.min(line::<T>()),
+            nupd.saturating_sub(2),
+            nupd,
+        ];
+        for cut in cuts {
             let mut panel = vec![T::ONE; layouts[0].len()];
             let mut update = vec![T::ONE; layouts[1].len()];
             let (front, to) = (panel.as_mut_ptr(), update.as_mut_ptr());
