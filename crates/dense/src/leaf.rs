@@ -6,7 +6,8 @@
 //! [`Strips`](crate::Strips) as `L·D⁻¹`, with the diagonal `D` of L11 inverted: so it is `Σ_k p_ik·(p_jk·d_k²)` over the pivots.
 //!
 //! Rows of the leaf come a vector at a time, with all pivots in registers, and for each column there is a product, subtracted in pieces
-//! of rows that are consecutive in the parent, or number by number where there are one or two columns. An entry is the same sum whatever the cut into columns and vectors.
+//! of rows that are consecutive in the parent, or number by number where there are one or two columns. An entry is the same sum whatever
+//! the cut into columns and vectors.
 //!
 //! Cost: `2·npiv + 1` flops for each entry of the update matrix, which is read and written once, in the parent.
 
