@@ -4,6 +4,7 @@
 //! and the result depends on nothing but the pattern and the options.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
+mod band;
 mod error;
 mod graph;
 mod guide;
@@ -19,7 +20,7 @@ mod workspace;
 pub use error::OrderingError;
 pub use graph::Graph;
 pub use guide::{Coordinates, PartitionTree};
-pub use method::{Method, order, order_until};
+pub use method::{Method, order, order_until, order_without_fill};
 pub use mindeg::{AmdOptions, MmdOptions, Selection};
 pub use nd::{MergedGraph, NdOptions};
 pub use stop::Stop;

@@ -78,6 +78,10 @@ impl<'a> Both<'a> {
         let seen = *self.seen.get_or_init(|| self.shape.look(merged));
         match seen.look {
             Look::Thick => self.no_degree.store(true, Relaxed),
+            Look::Long { .. } => {
+                self.no_degree.store(true, Relaxed);
+                self.no_dissection.store(true, Relaxed);
+            }
             Look::Light => {
                 self.no_dissection.store(true, Relaxed);
                 self.no_degree.store(!self.is_worth_filling(), Relaxed);
@@ -113,6 +117,14 @@ impl<'a> Both<'a> {
     /// When minimum degree is wanted no more.
     pub(crate) fn stop_degree(&self) -> Stop<'_> {
         self.stop.or(&self.no_degree)
+    }
+
+    /// Minimum degree in two halves of what was seen to be long; none where it is not narrow in its middle. Minimum fill has fewer operations and takes twice as
+    /// long there: it goes on where it is, one front after the other, where minimum degree has many at a time (run `long-1`).
+    pub(crate) fn in_halves(&self, end: u32) -> Result<Option<Permutation>, OrderingError> {
+        let options = AmdOptions::from(Selection::Degree);
+        let graph = self.merged()?;
+        graph.minimum_degree_in_halves(end, &options, self.stop)
     }
 
     /// Minimum degree, however long it takes.

@@ -9,6 +9,7 @@
 //! the number of threads and not on measured rates: another order would give other bits.
 
 mod auto;
+mod degree;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use tamarack_ordering::{
     AmdOptions, MergedGraph, Method, NdOptions, OrderingError, Selection, Stop, Workspace,
-    order_until,
+    order_until, order_without_fill,
 };
 use tamarack_plan::{FrontRates, Machine, predicted_secs};
 use tamarack_sparse::{Pattern, Permutation, Runs};
@@ -193,7 +194,9 @@ impl Search<'_> {
     /// has a ninth of the edges.
     fn merged_degree(&mut self, options: &AmdOptions) -> Result<Chosen, Error> {
         let runs = Runs::find(self.pattern);
-        let (permutation, runs) = if runs.is_some() {
+        let (permutation, runs) = if let Some(order) = order_without_fill(self.pattern)? {
+            (order, runs)
+        } else if runs.is_some() {
             let merged = || MergedGraph::with_runs(self.pattern, runs);
             let graph = with_threads(1, merged)?; // in the pool where there is one
             let found = graph.minimum_degree(options, self.stop)?;

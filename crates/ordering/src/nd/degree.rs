@@ -30,6 +30,18 @@ pub(super) fn by_degree(
     Ok(list)
 }
 
+/// The same of a long graph in halves, seen from an `end`; none where no level is narrow.
+pub(super) fn in_halves(
+    graph: &Weighted,
+    end: u32,
+    options: &AmdOptions,
+    stop: Stop<'_>,
+) -> Result<Option<Vec<u32>>, OrderingError> {
+    let mut list = near_list(graph)?;
+    let is_cut = parts::order_halves(graph, &mut list, end, options, stop)?;
+    Ok(is_cut.then_some(list))
+}
+
 /// Orders a pattern without its unknowns of more neighbors than `limit`, which come last, if it has [spokes](Spokes); else nothing happens, and
 /// the answer is false.
 pub(crate) fn order_spokes(

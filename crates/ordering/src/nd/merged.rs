@@ -8,7 +8,7 @@ use crate::error::OrderingError;
 use crate::graph::{Graph, Lower};
 use crate::mindeg::AmdOptions;
 use crate::nd::compress::{Compressed, compress};
-use crate::nd::degree::by_degree;
+use crate::nd::degree::{by_degree, in_halves};
 use crate::nd::fringe::Fringe;
 use crate::nd::graph::Weighted;
 use crate::nd::planes::Points;
@@ -134,6 +134,28 @@ impl MergedGraph {
         let mut order = Vec::new();
         self.expand(by_degree(graph, options, stop)?, &mut order);
         Permutation::from_elimination_order(&order).map_err(|_| OrderingError::Internal)
+    }
+
+    /// The same of a long graph, of which vertex `end` is at one end: cut in two by a level of the breadth-first search from there, whose vertices come last,
+    /// and both halves ordered at the same time. None where no level is so narrow.
+    ///
+    /// # Errors
+    /// As [`minimum_degree`](Self::minimum_degree).
+    pub fn minimum_degree_in_halves(
+        &self,
+        end: u32,
+        options: &AmdOptions,
+        stop: Stop<'_>,
+    ) -> Result<Option<Permutation>, OrderingError> {
+        let graph = &self.compressed.graph;
+        check_order(graph)?;
+        let Some(list) = in_halves(graph, end, options, stop)? else {
+            return Ok(None);
+        };
+        let mut order = Vec::new();
+        self.expand(list, &mut order);
+        let permutation = Permutation::from_elimination_order(&order);
+        permutation.map(Some).map_err(|_| OrderingError::Internal)
     }
 
     /// Writes an elimination order of the unknowns to `order`.

@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::{Cuts, Parts, has_thin_levels, level};
+use super::{Parts, has_thin_levels, level};
 use crate::error::OrderingError;
 use crate::nd::Components;
 
@@ -23,22 +23,19 @@ impl Parts<'_> {
         for part in components.parts {
             let (own, behind) = std::mem::take(&mut rest).split_at_mut(part.len);
             rest = behind;
-            let sizes = match part.is_large && self.may_be_thin(own) {
+            let cut = match part.is_large && self.may_be_thin(own) {
                 true => level::cut(self.graph, &self.marks, own, &self.dissection, 0),
                 false => None,
             };
-            tasks.push((own, sizes));
+            tasks.push((own, cut));
         }
-        if tasks.iter().all(|(_, sizes)| sizes.is_none()) {
+        if tasks.iter().all(|(_, cut)| cut.is_none()) {
             return Ok(false);
         }
         let tasks = tasks.into_par_iter().with_max_len(1);
-        tasks.try_for_each(|(own, sizes)| match sizes {
-            Some(sizes) => {
-                let n = own.len();
-                self.order_pieces(own, sizes, Cuts { n, count: 1 })
-            }
-            None => self.eliminate(own),
+        tasks.try_for_each(|(own, cut)| match self.order_cut(own, cut)? {
+            true => Ok(()),
+            false => self.eliminate(own),
         })?;
         list.copy_from_slice(&vertices);
         Ok(true)

@@ -20,6 +20,10 @@ const GOOD: f64 = 1.05;
 /// A level of more is not taken. A torus is cut by two of a side each.
 const WIDEST: f64 = 2.2;
 
+/// A graph whose level costs less than so many times the square root of the vertices is long: it has four times as many levels as each has vertices.
+/// It is cut in two alone: a part between two levels has both to go on with, which takes two to four times the operations.
+const LONG: f64 = 0.5;
+
 /// A part of which the search does not reach one in so many vertices is not cut.
 const LACKS: usize = 8;
 
@@ -37,18 +41,25 @@ struct Search {
     behind: Range<usize>,
 }
 
-/// Puts a part into the order left, middle, right, separators, and marks the latter; returns how many are in the first three. So many `cuts` this
-/// is, one within the other, from 0.
+/// A part that was cut.
+pub(super) struct Cut {
+    /// Vertices on the left, in the middle and on the right, which the list begins with.
+    pub(super) sizes: [usize; 3],
+    /// Whether it is better not to cut these again.
+    pub(super) is_last: bool,
+}
+
+/// Puts a part into the order left, middle, right, separators, and marks the latter. So many `cuts` this is, one within the other, from 0.
 pub(super) fn cut(
     graph: &Weighted,
     marks: &[AtomicU8],
     list: &mut [u32],
     options: &NdOptions,
     cuts: u8,
-) -> Option<[usize; 3]> {
+) -> Option<Cut> {
     let mut round = MARKS * cuts + 1;
     let mut search = Search::run(graph, marks, list, list[0], options, round);
-    if LACKS * (list.len() - search.count) > list.len() {
+    if search.misses_much(list) {
         return None;
     }
     if search.over_root > GOOD {
@@ -56,30 +67,20 @@ pub(super) fn cut(
         let last = search.queue[search.count - 1];
         search = Search::run(graph, marks, list, last, options, round);
     }
-    if search.over_root > WIDEST {
-        return None;
-    }
-    let [left, right] = [round + 1, round + 2];
-    let Search { level, behind, .. } = search;
-    let pieces = [
-        (0..level.start, left),
-        (level, SEPARATOR),
-        (behind.end..search.count, right),
-        (behind.clone(), SEPARATOR),
-    ];
-    let last = if behind.is_empty() { 2 } else { 4 };
-    for (range, mark) in &pieces[..last] {
-        let vertices = search.queue[range.clone()].iter();
-        vertices.for_each(|&v| marks[v as usize].store(*mark, Relaxed));
-    }
-    // What is not reached is in the middle.
-    let piece_of = |v: u32| match marks[v as usize].load(Relaxed) {
-        SEPARATOR => 3,
-        mark if mark == left => 0,
-        mark if mark == right => 2,
-        _ => 1,
-    };
-    Some(sort(list, &mut search.queue, piece_of))
+    (search.over_root <= WIDEST).then(|| search.apply(marks, list, round, cuts == 0))
+}
+
+/// The same of a whole graph that is long, seen from this end.
+pub(super) fn halve(
+    graph: &Weighted,
+    marks: &[AtomicU8],
+    list: &mut [u32],
+    options: &NdOptions,
+    end: u32,
+) -> Option<Cut> {
+    let search = Search::run(graph, marks, list, end, options, 1);
+    let is_long = search.is_long() && !search.misses_much(list);
+    is_long.then(|| search.apply(marks, list, 1, true))
 }
 
 /// Sorts a list by pieces, stable, so that numbers stay as near each other as they were; the sizes of the first three of four.
@@ -99,6 +100,42 @@ fn sort(list: &mut [u32], copy: &mut Vec<u32>, piece_of: impl Fn(u32) -> usize) 
 }
 
 impl Search {
+    fn is_long(&self) -> bool {
+        self.over_root < LONG
+    }
+
+    /// Whether much of a part is not reached.
+    fn misses_much(&self, list: &[u32]) -> bool {
+        LACKS * (list.len() - self.count) > list.len()
+    }
+
+    /// Cuts the part that was searched in this `round`; the first one only in two if it is long.
+    fn apply(mut self, marks: &[AtomicU8], list: &mut [u32], round: u8, is_first: bool) -> Cut {
+        let is_last = is_first && self.is_long();
+        let [left, right] = [round + 1, round + 2];
+        let (level, behind) = (self.level.clone(), self.behind.clone());
+        let pieces = [
+            (0..level.start, left),
+            (level, SEPARATOR),
+            (behind.end..self.count, right),
+            (behind.clone(), SEPARATOR),
+        ];
+        let last = if is_last || behind.is_empty() { 2 } else { 4 };
+        for (range, mark) in &pieces[..last] {
+            let vertices = self.queue[range.clone()].iter();
+            vertices.for_each(|&v| marks[v as usize].store(*mark, Relaxed));
+        }
+        // What is not reached is in the middle.
+        let piece_of = |v: u32| match marks[v as usize].load(Relaxed) {
+            SEPARATOR => 3,
+            mark if mark == left => 0,
+            mark if mark == right => 2,
+            _ => 1,
+        };
+        let sizes = sort(list, &mut self.queue, piece_of);
+        Cut { sizes, is_last }
+    }
+
     /// Goes through the part from `start`, breadth first. All marks of the part are less than `round`.
     fn run(
         graph: &Weighted,

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use crate::nd::{NdOptions, Weighted};
-use crate::parts::level::SEPARATOR;
+use crate::parts::level::{Cut, SEPARATOR};
 
 /// A line costs less than so many times the square root of the vertices: that of a square is 1. Of levels in a scattered mesh, 1.5 to 1.9, halves
 /// take a fifth to a half more operations.
@@ -52,7 +52,7 @@ pub(super) fn cut(
     marks: &[AtomicU8],
     list: &mut [u32],
     options: &NdOptions,
-) -> Option<[usize; 3]> {
+) -> Option<Cut> {
     let n = graph.n();
     let weight = |v: u32| graph.weights[v as usize];
     let last = |v: u32| last_neighbor(graph, v);
@@ -64,7 +64,10 @@ pub(super) fn cut(
     let vertices = left.iter().copied().chain(line..n as u32);
     let vertices = vertices.chain(separator.iter().copied());
     list.iter_mut().zip(vertices).for_each(|(to, v)| *to = v);
-    Some([left.len(), n - line as usize, 0])
+    Some(Cut {
+        sizes: [left.len(), n - line as usize, 0],
+        is_last: true,
+    })
 }
 
 /// The largest of the neighbors of a vertex and itself.

@@ -22,7 +22,7 @@ use crate::mindeg::{Amd, AmdOptions, DenseLimits, MAX_ORDER, Selection};
 use crate::nd::{Components, NdOptions, Numbers, Weighted, atomics};
 use crate::stop::Stop;
 use crate::workspace::Workspace;
-use level::SEPARATOR;
+use level::{Cut, SEPARATOR};
 use line::{last_neighbor, narrow_line};
 pub(crate) use pattern::order_pattern;
 
@@ -66,52 +66,54 @@ pub(crate) fn order(
     options: &AmdOptions,
     stop: Stop<'_>,
 ) -> Result<bool, OrderingError> {
+    renumbered(graph, list, |graph, list, _| {
+        let n = graph.n();
+        let parts = Parts::new(graph, options, stop);
+        let cut = match parts.by_levels {
+            true => match Components::of(graph, 2 * LEAST - 1, n) {
+                Some(components) => return parts.order_apart(components, list),
+                None => level::cut(graph, &parts.marks, list, &parts.dissection, 0),
+            },
+            false => line::cut(graph, &parts.marks, list, &parts.dissection),
+        };
+        parts.order_cut(list, cut)
+    })
+}
+
+/// The same in two halves of a graph that is long and has an `end` here, whatever its size and the selection; not if it is none.
+pub(crate) fn order_halves(
+    graph: &Weighted,
+    list: &mut [u32],
+    end: u32,
+    options: &AmdOptions,
+    stop: Stop<'_>,
+) -> Result<bool, OrderingError> {
+    renumbered(graph, list, |graph, list, number| {
+        let parts = Parts::new(graph, options, stop);
+        let cut = level::halve(graph, &parts.marks, list, &parts.dissection, number(end));
+        parts.order_cut(list, cut)
+    })
+}
+
+/// Has a graph ordered whose vertices are numbered as they stand in a list: neighbors that are far from each other would be a miss of the caches
+/// each time. `ordered` is called with the graph, the list of its vertices, and the numbers of those of the first.
+fn renumbered(
+    graph: &Weighted,
+    list: &mut [u32],
+    ordered: impl FnOnce(&Weighted, &mut [u32], &dyn Fn(u32) -> u32) -> Result<bool, OrderingError>,
+) -> Result<bool, OrderingError> {
     if list.is_sorted() {
-        return order_near(graph, list, options, stop);
+        return ordered(graph, list, &|v| v);
     }
-    // Neighbors that are far from each other would be a miss of the caches each time.
-    let graph = graph.renumbered(list);
+    let renumbered = graph.renumbered(list);
     let mut found: Vec<u32> = (0..graph.n() as u32).collect();
-    let is_cut = order_near(&graph, &mut found, options, stop)?;
+    let number = |v| list.iter().position(|&u| u == v).unwrap_or(0) as u32;
+    let is_cut = ordered(&renumbered, &mut found, &number)?;
     if is_cut {
         found.iter_mut().for_each(|k| *k = list[*k as usize]);
         list.copy_from_slice(&found);
     }
     Ok(is_cut)
-}
-
-/// [`order`] where neighbors have numbers near each other.
-fn order_near(
-    graph: &Weighted,
-    list: &mut [u32],
-    options: &AmdOptions,
-    stop: Stop<'_>,
-) -> Result<bool, OrderingError> {
-    let n = graph.n();
-    let mut marks = Vec::new();
-    marks.resize_with(n, || AtomicU8::new(0));
-    let parts = Parts {
-        graph,
-        options,
-        dissection: NdOptions::default(),
-        by_levels: has_thin_levels(n, graph.adjacency.len()),
-        stop,
-        marks,
-        numbers: atomics(n),
-        spaces: Mutex::default(),
-    };
-    let sizes = match parts.by_levels {
-        true => match Components::of(graph, 2 * LEAST - 1, n) {
-            Some(components) => return parts.order_apart(components, list),
-            None => level::cut(graph, &parts.marks, list, &parts.dissection, 0),
-        },
-        false => line::cut(graph, &parts.marks, list, &parts.dissection),
-    };
-    let Some(sizes) = sizes else {
-        return Ok(false);
-    };
-    parts.order_pieces(list, sizes, Cuts { n, count: 1 })?;
-    Ok(true)
 }
 
 /// A graph on the way into parts.
@@ -136,10 +138,41 @@ struct Parts<'a> {
 struct Cuts {
     /// Vertices of the component that was cut first.
     n: usize,
+    /// How many, [`LAST`] where there are to be no others.
     count: u8,
 }
 
-impl Parts<'_> {
+/// More cuts than there ever are.
+const LAST: u8 = u8::MAX;
+
+impl<'a> Parts<'a> {
+    fn new(graph: &'a Weighted, options: &'a AmdOptions, stop: Stop<'a>) -> Self {
+        let n = graph.n();
+        let mut marks = Vec::new();
+        marks.resize_with(n, || AtomicU8::new(0));
+        Self {
+            graph,
+            options,
+            dissection: NdOptions::default(),
+            by_levels: has_thin_levels(n, graph.adjacency.len()),
+            stop,
+            marks,
+            numbers: atomics(n),
+            spaces: Mutex::default(),
+        }
+    }
+
+    /// Orders the parts that the first cut of a whole has left in `list`, if there is one.
+    fn order_cut(&self, list: &mut [u32], cut: Option<Cut>) -> Result<bool, OrderingError> {
+        let Some(cut) = cut else {
+            return Ok(false);
+        };
+        let count = if cut.is_last { LAST } else { 1 };
+        let n = list.len();
+        self.order_pieces(list, cut.sizes, Cuts { n, count })?;
+        Ok(true)
+    }
+
     /// Orders the parts of these sizes that `list` begins with, which so many cuts have made.
     fn order_pieces(
         &self,
@@ -167,12 +200,13 @@ impl Parts<'_> {
         let Cuts { n, count } = cuts;
         // Half as large again as the parts that are wanted.
         if self.by_levels
+            && count != LAST
             && list.len() >= (n / PARTS * 3 / 2).max(2 * LEAST)
             && !self.stop.is_set()
-            && let Some(sizes) = level::cut(self.graph, &self.marks, list, &self.dissection, count)
+            && let Some(cut) = level::cut(self.graph, &self.marks, list, &self.dissection, count)
         {
             let count = count + 1;
-            return self.order_pieces(list, sizes, Cuts { n, count });
+            return self.order_pieces(list, cut.sizes, Cuts { n, count });
         }
         self.eliminate(list)
     }

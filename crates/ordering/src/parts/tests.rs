@@ -63,14 +63,14 @@ fn pieces(graph: &Weighted) -> Option<[Vec<u32>; 3]> {
 
 fn pieces_by(
     graph: &Weighted,
-    cut: impl Fn(&[AtomicU8], &mut [u32]) -> Option<[usize; 3]>,
+    cut: impl Fn(&[AtomicU8], &mut [u32]) -> Option<Cut>,
 ) -> Option<[Vec<u32>; 3]> {
     let n = graph.n();
     let marks = marks(n);
     let mut list: Vec<u32> = (0..n as u32).collect();
-    let sizes = cut(&marks, &mut list)?;
+    let cut = cut(&marks, &mut list)?;
     let mut rest = &list[..];
-    let pieces = sizes.map(|size| {
+    let pieces = cut.sizes.map(|size| {
         let (piece, behind) = rest.split_at(size);
         rest = behind;
         assert!(piece.is_sorted());
@@ -181,6 +181,61 @@ fn a_square_loses_two_corners_and_a_torus_none() {
     let torus = unweighted(true);
     let [left, middle, right] = pieces(&torus).unwrap().map(|piece| piece.len());
     assert!(right == 0 && left > 300 && middle > 1000);
+}
+
+#[test]
+fn a_strip_is_cut_in_two_alone() {
+    let strip = grid(300, false, |_, y| y < 9);
+    let graph = Weighted::new(Graph::from_pattern(&strip).unwrap(), vec![1; 2700]);
+    let [left, middle, right] = pieces(&graph).unwrap();
+    assert_apart(&graph, &[left.clone(), middle.clone()]);
+    assert!(right.is_empty() && left.len() > 1200 && middle.len() > 1200);
+    // Begun in the middle, a search goes both ways: its levels are thin all the same.
+    let from_middle = || {
+        let options = NdOptions::default();
+        pieces_by(&graph, |marks, list| {
+            level::halve(&graph, marks, list, &options, 1350)
+        })
+    };
+    assert!(from_middle().is_some());
+    let square = Weighted::new(
+        Graph::from_pattern(&disc(60)).unwrap(),
+        vec![1; disc(60).n()],
+    );
+    let options = NdOptions::default();
+    let halved =
+        |marks: &[AtomicU8], list: &mut [u32]| level::halve(&square, marks, list, &options, 0);
+    assert_eq!(pieces_by(&square, halved), None);
+}
+
+#[test]
+fn halves_of_what_is_long_are_ordered_alike_by_any_threads() {
+    let strip = grid(300, false, |_, y| y < 9);
+    let graph = weighted(&strip, 3);
+    for selection in [Selection::Degree, Selection::MeanFill] {
+        let options = AmdOptions::from(selection);
+        let found = [1, 4].map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            // Numbers in another order, so that the graph is renumbered.
+            let mut list: Vec<u32> = (0..2700).rev().collect();
+            let ordered = || order_halves(&graph, &mut list, 0, &options, Stop::NEVER);
+            assert_eq!(pool.build().unwrap().install(ordered), Ok(true));
+            list
+        });
+        assert_eq!(found[0], found[1]);
+        // The separator comes last, a level of the search from the corner; before it one side and then the other.
+        let (halves, separator) = found[0].split_at(2700 - 9);
+        let level = |v: u32| v / 9 + v % 9;
+        let own = level(separator[0]);
+        assert!(separator.iter().all(|&v| level(v) == own));
+        let turns = halves
+            .windows(2)
+            .filter(|w| (level(w[0]) < own) != (level(w[1]) < own));
+        assert_eq!(turns.count(), 1);
+        let mut sorted = found[0].clone();
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq(0..2700));
+    }
 }
 
 #[test]

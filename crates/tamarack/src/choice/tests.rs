@@ -92,6 +92,77 @@ fn minimum_fill_steps_in_where_minimum_degree_is_unlucky() {
     assert!(2 * flops(&alone) < flops(&amd));
 }
 
+/// A beam of `length` layers, each vertex joined to the 26 about it, numbered along the beam first.
+fn beam(side: u32, length: u32) -> std::sync::Arc<Pattern> {
+    let at = |v: u32| [v / length / side, v / length % side, v % length];
+    let n = side * side * length;
+    let (mut ptr, mut rows) = (vec![0u64], Vec::new());
+    for j in 0..n {
+        let [x, y, z] = at(j);
+        let mut list = vec![];
+        for (x, y, z) in (0..27).map(|k| (x + k / 9, y + k / 3 % 3, z + k % 3)) {
+            let inside =
+                (1..=side).contains(&x) && (1..=side).contains(&y) && (1..=length).contains(&z);
+            list.extend(inside.then(|| ((x - 1) * side + y - 1) * length + z - 1));
+        }
+        list.retain(|&i| i >= j);
+        list.sort_unstable();
+        rows.extend(list);
+        ptr.push(rows.len() as u64);
+    }
+    Pattern::lower(n as usize, &ptr, &rows).unwrap().shared()
+}
+
+#[test]
+fn beams_are_ordered_in_two_halves() {
+    let (side, length) = (7, 300);
+    let a = beam(side, length);
+    let mut options = Options::default();
+    let mut chosen = |ordering: Ordering, threads: usize| {
+        (options.ordering, options.threads) = (ordering, Some(threads));
+        Chosen::unstopped(&a, &options).unwrap()
+    };
+    let [alone, together] = [1, 3].map(|threads| chosen(Ordering::Auto, threads));
+    let order = |chosen: &Chosen| chosen.symbolic.permutation().clone();
+    assert_eq!(order(&alone), order(&together));
+    // What comes last is one layer, about the middle.
+    let found = order(&alone);
+    let layers = found.user_of_elim()[a.n() - 49..]
+        .iter()
+        .map(|v| v % length);
+    let layers: std::collections::BTreeSet<u32> = layers.collect();
+    assert!(
+        layers.len() == 1 && layers.iter().all(|z| (120..180).contains(z)),
+        "{layers:?}"
+    );
+    // Hardly more operations than where each layer waits for the one before.
+    let amd = chosen(Method::Amd(AmdOptions::default()).into(), 1);
+    let flops = |chosen: &Chosen| chosen.symbolic.stats().flops;
+    assert!(2 * flops(&alone) < 3 * flops(&amd));
+}
+
+#[test]
+fn bands_keep_their_order_and_lose_one_end_to_the_other() {
+    let (n, width) = (6000u32, 40);
+    let mut ptr = vec![0];
+    ptr.extend((0..n).scan(0, |end, j| {
+        *end += u64::from(width.min(n - j));
+        Some(*end)
+    }));
+    let rows: Vec<u32> = (0..n).flat_map(|j| j..n.min(j + width)).collect();
+    let a = Pattern::lower(n as usize, &ptr, &rows).unwrap().shared();
+    for ordering in [Ordering::Auto, Method::Amd(AmdOptions::default()).into()] {
+        let options = Options {
+            ordering,
+            ..Options::default()
+        };
+        let chosen = Chosen::unstopped(&a, &options).unwrap();
+        assert_eq!(chosen.symbolic.stats().nnz_l, a.nnz_lower());
+        let last = chosen.symbolic.permutation().user_of_elim()[n as usize - 1];
+        assert!((2900..3100).contains(&last), "{last}");
+    }
+}
+
 /// A network in which each joins two that came before, mostly of the first ones.
 pub(super) fn skewed(n: u32) -> std::sync::Arc<Pattern> {
     let mut random = tamarack_testkit::Rng::new(5);

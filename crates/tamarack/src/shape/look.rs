@@ -19,6 +19,13 @@ const USUAL_OPERATIONS: f64 = 12.0;
 /// 64,000 vertices.
 const THICK: f64 = 3.0;
 
+/// A graph is long that has so many times as many levels as vertices in the middle one: a strip, a beam, a pipe. A square of four neighbors has twice as
+/// many (run `long-1`).
+const LONG: f64 = 4.0;
+
+/// One vertex in so many may be elsewhere.
+const ELSEWHERE: usize = 8;
+
 /// The middle level over the vertices to the power 2/3, from a far vertex, where there are 26 neighbors: 1.6 in cubes, 2.5 in periodic ones, 3.1 in a mesh of
 /// quadratic elements, less in longer solids. About as the square root of the neighbors: 0.75 and 1.5 of six, 1.6 and 2.1 of fourteen, 1.2 to 1.7 among points
 /// joined to the nearest. More says that levels grow as in a network: 2.1 to 4.6 in communities, small worlds and planes with links across, of six to eight
@@ -52,6 +59,10 @@ pub(crate) enum Look {
     Thick,
     /// As thick, but there is so little to do that minimum fill is enough, as a piece of it says.
     Light,
+    /// So long, seen from vertex `end`, that it is ordered in two halves: what joins them costs hardly anything, and they have a thread each.
+    Long {
+        end: u32,
+    },
     /// So wide that it is a network, in which a dissection hardly ever pays.
     Wide,
     Unclear,
@@ -62,6 +73,11 @@ impl Seen {
     pub(crate) fn usual_plane_secs(&self) -> f64 {
         USUAL_OPERATIONS / OPERATIONS * self.plane_secs
     }
+}
+
+/// Whether there are so many times as many levels as vertices in the middle one.
+fn is_long(level: Level, times: f64) -> bool {
+    level.count > 0 && level.count as f64 >= times * level.width as f64
 }
 
 impl Shape {
@@ -88,12 +104,24 @@ impl Shape {
             true => SAVED_OF_SOLIDS / SAVED,
             false => 1.0,
         };
-        if more * sum <= dissection_secs {
+        let is_narrow = more * sum <= dissection_secs;
+        // From a vertex in the middle levels are twice as wide, and half as many.
+        if is_narrow && !is_long(widest, LONG / 4.0) {
             return narrow(sum);
         }
         // From a far vertex: levels are narrower than from one in the middle.
         let mut search = Search::new(graph.n());
         let far = search.middle_level(graph, widest.last);
+        if is_long(far, LONG) && ELSEWHERE * (graph.n() - far.reached) <= graph.n() {
+            let look = Look::Long { end: widest.last };
+            return Seen {
+                look,
+                plane_secs: sum,
+            };
+        }
+        if is_narrow {
+            return narrow(sum);
+        }
         let others = sum - self.plane_secs(widest.width);
         let plane_secs = others + self.plane_secs(far.width);
         let is_solid = |width: usize| width as f64 > THICK * (far.reached as f64).sqrt();
@@ -170,6 +198,26 @@ mod tests {
         assert_eq!(look("el3d_12"), Look::Unclear);
         assert_eq!(look("el3d_10"), Look::Narrow);
         assert_eq!(look("p3d7_10"), Look::Narrow);
+    }
+
+    #[test]
+    fn strips_are_long_and_others_are_not() {
+        let look = |width: u32, length: u32| {
+            let n = width * length;
+            let right = |v: u32| (v % width + 1 < width).then_some(v + 1);
+            let below = |v: u32| (v + width < n).then_some(v + width);
+            let (mut ptr, mut rows) = (vec![0u64], Vec::new());
+            for v in 0..n {
+                rows.extend([Some(v), right(v), below(v)].into_iter().flatten());
+                ptr.push(rows.len() as u64);
+            }
+            let a = Pattern::lower(n as usize, &ptr, &rows).unwrap();
+            let graph = MergedGraph::new(&a).unwrap();
+            Shape::exactly(a.n(), &graph).look(&graph).look
+        };
+        assert!(matches!(look(40, 1000), Look::Long { .. }));
+        assert!(matches!(look(1, 2000), Look::Long { .. }));
+        assert_eq!(look(200, 400), Look::Narrow);
     }
 
     /// A ring of vertices, each joined to the next three, and every 37th to one far away.
