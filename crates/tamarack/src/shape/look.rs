@@ -105,6 +105,15 @@ impl Shape {
             false => 1.0,
         };
         let is_narrow = more * sum <= dissection_secs;
+        let long = |level: Level| {
+            let look = Look::Long { end: widest.last };
+            let plane_secs = sum;
+            let is_most = ELSEWHERE * (graph.n() - level.reached) <= graph.n();
+            (is_most && is_long(level, LONG)).then_some(Seen { look, plane_secs })
+        };
+        if let Some(seen) = long(widest) {
+            return seen;
+        }
         // From a vertex in the middle levels are twice as wide, and half as many.
         if is_narrow && !is_long(widest, LONG / 4.0) {
             return narrow(sum);
@@ -112,12 +121,8 @@ impl Shape {
         // From a far vertex: levels are narrower than from one in the middle.
         let mut search = Search::new(graph.n());
         let far = search.middle_level(graph, widest.last);
-        if is_long(far, LONG) && ELSEWHERE * (graph.n() - far.reached) <= graph.n() {
-            let look = Look::Long { end: widest.last };
-            return Seen {
-                look,
-                plane_secs: sum,
-            };
+        if let Some(seen) = long(far) {
+            return seen;
         }
         if is_narrow {
             return narrow(sum);
