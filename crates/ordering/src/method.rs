@@ -32,8 +32,8 @@ pub enum Method {
     /// Approximate minimum degree (Amestoy, Davis, Duff 1996), or minimum fill (Rothberg and Eisenstat 1998), as
     /// [`AmdOptions::selection`] says. Trees and chains of networks go first; of small ones, what these leave is eliminated by exact
     /// degrees, whatever the selection, and nothing is set aside. Unknowns of many whose numbers say nothing of where they are, as mesh
-    /// generators give them, are first numbered by a breadth-first search; those that fill nothing in stay, but for large full bands, which are eliminated from both ends. Large grids are
-    /// cut into a few parts for minimum fill, which several threads order at the same time.
+    /// generators give them, are first numbered by a breadth-first search; those that fill nothing in stay, but for large full bands, which
+    /// are eliminated from both ends. Large grids are cut into a few parts for minimum fill, which several threads order at the same time.
     /// Points that are seen by a few cameras each, of many points, go before all cameras, and of these the better of both selections is
     /// taken.
     Amd(AmdOptions),
@@ -209,8 +209,8 @@ fn order_spokes(
     Ok(may_have && nd::order_spokes(pattern, limit, options, stop, &mut ws.order)?)
 }
 
-/// An order without any fill, where it is the user's own or that of a full band; no order has fewer entries or operations. It is [`Method::Amd`]'s then. Time
-/// linear in the unknowns for most patterns that have none, in the entries for those that have one.
+/// An order without any fill, where it is the user's own or that of a full band; no order has fewer entries or operations. It is
+/// [`Method::Amd`]'s then. Time linear in the unknowns for most patterns that have none, in the entries for those that have one.
 ///
 /// # Errors
 /// [`OrderingError::OutOfMemory`].

@@ -136,8 +136,8 @@ impl MergedGraph {
         Permutation::from_elimination_order(&order).map_err(|_| OrderingError::Internal)
     }
 
-    /// The same of a long graph, of which vertex `end` is at one end: cut in two by a level of the breadth-first search from there, whose vertices come last,
-    /// and both halves ordered at the same time. None where no level is so narrow.
+    /// The same of a long graph, of which vertex `end` is at one end: cut in two by a level of the breadth-first search from there, whose
+    /// vertices come last, and both halves ordered at the same time. None where no level is so narrow.
     ///
     /// # Errors
     /// As [`minimum_degree`](Self::minimum_degree).

@@ -3,8 +3,9 @@
 //! Of a grid of squares minimum fill makes what a dissection does if it begins at corners, and much more where there are none, as on a disc or
 //! a torus: of equal variables the first is eliminated, and nothing tells them apart. Graphs of few neighbors have thin levels in a
 //! breadth-first search (George and Liu 1978), and parts between these have corners: they are cut into about [`PARTS`]. Others are cut in two
-//! along a line of their numbers ([`line`]), where it is narrow. What is not connected is cut component by component ([`apart`]), what is long in two alone, for minimum degree as well ([`order_halves`]). None of it depends on the number of threads. Each part is ordered with the separators
-//! around it as its halo (Pellegrini, Roman, Amestoy 2000), and separators come last. Linear in the edges but for minimum fill itself;
+//! along a line of their numbers ([`line`]), where it is narrow. What is not connected is cut component by component ([`apart`]), what is
+//! long in two alone, for minimum degree as well ([`order_halves`]). None of it depends on the number of threads. Each part is ordered with
+//! the separators around it as its halo (Pellegrini, Roman, Amestoy 2000), and separators come last. Linear in the edges but for minimum fill itself;
 //! `docs/decisions/0018-fill-in-parts.md` has what it gains.
 
 mod apart;

@@ -19,8 +19,8 @@ const USUAL_OPERATIONS: f64 = 12.0;
 /// 64,000 vertices.
 const THICK: f64 = 3.0;
 
-/// A graph is long that has so many times as many levels as vertices in the middle one: a strip, a beam, a pipe. A square of four neighbors has twice as
-/// many (run `long-1`).
+/// A graph is long that has so many times as many levels as vertices in the middle one: a strip, a beam, a pipe. A square of four neighbors
+/// has twice as many (run `long-1`).
 const LONG: f64 = 4.0;
 
 /// One vertex in so many may be elsewhere.
