@@ -127,8 +127,9 @@ const BEST_SECS: f64 = 10.0;
 /// How the unknowns are ordered.
 #[derive(Clone, Debug, Default)]
 pub enum Ordering {
-    /// Chosen by predicted time, for one machine whichever it is: minimum fill or approximate minimum degree, or nested dissection where
-    /// the factorization would take long enough to pay for it.
+    /// Chosen by predicted time, for one machine of two cores whichever it is: minimum fill or approximate minimum degree, or nested
+    /// dissection where the factorization would take long enough to pay for it. What is long (a beam, a strip) is cut in two; with many
+    /// threads [`Method::NestedDissection`] is better there.
     #[default]
     Auto,
     /// The fewest predicted seconds of what is found in about so much time: approximate minimum
