@@ -119,13 +119,18 @@ impl<'a> Both<'a> {
         self.stop.or(&self.no_degree)
     }
 
-    /// Minimum degree in two halves of what was seen to be long; none where it is not narrow in its middle. Minimum fill has fewer operations
+    /// Minimum degree in two halves of what was seen to be long; none where it is not narrow in its middle, or is given up. Minimum fill has fewer operations
     /// and takes twice as long there: it goes on where it is, one front after the other, where minimum degree has many at a time (run
     /// `long-1`).
-    pub(crate) fn in_halves(&self, end: u32) -> Result<Option<Permutation>, OrderingError> {
-        let options = AmdOptions::from(Selection::Degree);
-        let graph = self.merged()?;
-        graph.minimum_degree_in_halves(end, &options, self.stop)
+    pub(crate) fn in_halves(
+        &self,
+        end: u32,
+        options: &AmdOptions,
+    ) -> Result<Option<Permutation>, OrderingError> {
+        match (self.merged()?).minimum_degree_in_halves(end, options, self.stop) {
+            Err(OrderingError::Stopped) if !self.stop.is_set() => Ok(None), // it takes too long
+            found => found,
+        }
     }
 
     /// Minimum degree, however long it takes.

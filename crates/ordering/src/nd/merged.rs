@@ -137,7 +137,8 @@ impl MergedGraph {
     }
 
     /// The same of a long graph, of which vertex `end` is at one end: cut in two by a level of the breadth-first search from there, whose
-    /// vertices come last, and both halves ordered at the same time. None where no level is so narrow.
+    /// vertices come last, and both halves ordered at the same time. None where no level is so narrow, or where points of cameras go
+    /// first, as in [`minimum_degree`](Self::minimum_degree).
     ///
     /// # Errors
     /// As [`minimum_degree`](Self::minimum_degree).

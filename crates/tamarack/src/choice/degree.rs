@@ -116,9 +116,10 @@ impl Search<'_> {
         own.judged(permutation, name_of(selection), both)
     }
 
-    /// What is long in two halves, by minimum degree; as it is where it is not narrow in its middle.
+    /// What is long in two halves, by minimum degree; as a whole where that is none.
     pub(super) fn halves_or_degree(&self, end: u32, both: &Both<'_>) -> Result<Degree, Error> {
-        let Some(permutation) = both.in_halves(end)? else {
+        let options = within_reads(Selection::Degree, MOST_READS);
+        let Some(permutation) = both.in_halves(end, &options)? else {
             both.no_degree.store(false, Relaxed);
             return self.minimum_degree(both);
         };

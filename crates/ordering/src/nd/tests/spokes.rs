@@ -106,6 +106,21 @@ fn lists_of_hubs_are_not_read_for_every_point() {
 }
 
 #[test]
+fn a_long_way_of_cameras_is_not_halved() {
+    let graph = MergedGraph::new(&ring(600, 30_000, [1, 1])).unwrap();
+    let options = AmdOptions::default();
+    let halves = graph.minimum_degree_in_halves(0, &options, Stop::NEVER);
+    assert!(halves.unwrap().is_none());
+    // Without points there is nothing in the way.
+    let cameras: Vec<(u32, u32)> = (0..6000)
+        .flat_map(|i| (1..4).map(move |k| (i, (i + k) % 6000)))
+        .collect();
+    let graph = MergedGraph::new(&pattern_of_edges(6000, &cameras)).unwrap();
+    let halves = graph.minimum_degree_in_halves(0, &options, Stop::NEVER);
+    assert_eq!(halves.unwrap().unwrap().len(), 6000);
+}
+
+#[test]
 fn points_first_lead_to_no_more_operations() {
     let pattern = ring(60, 6000, [1, 1]);
     let most = 1.02 * one_by_one(&pattern);
