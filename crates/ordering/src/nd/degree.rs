@@ -30,17 +30,13 @@ pub(super) fn by_degree(
     Ok(list)
 }
 
-/// The same of a long graph in halves, seen from an `end`; none where no level is narrow, or spokes go first: their hubs' lists would be read for
-/// each of them.
+/// The same of a long graph in halves, seen from an `end`; none where no level is narrow. Spokes do not go first.
 pub(super) fn in_halves(
     graph: &Weighted,
     end: u32,
     options: &AmdOptions,
     stop: Stop<'_>,
 ) -> Result<Option<Vec<u32>>, OrderingError> {
-    if Spokes::of(graph)?.is_some() {
-        return Ok(None);
-    }
     let mut list = near_list(graph)?;
     let is_cut = parts::order_halves(graph, &mut list, end, options, stop)?;
     Ok(is_cut.then_some(list))

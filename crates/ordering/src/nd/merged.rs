@@ -12,7 +12,7 @@ use crate::nd::degree::{by_degree, in_halves};
 use crate::nd::fringe::Fringe;
 use crate::nd::graph::Weighted;
 use crate::nd::planes::Points;
-use crate::nd::spokes::Spokes;
+use crate::nd::spokes::{Spokes, may_have_spokes};
 use crate::nd::{By, Dissection, NdOptions, check_order};
 use crate::stop::Stop;
 
@@ -82,6 +82,12 @@ impl MergedGraph {
         self.compressed.graph.neighbors(v)
     }
 
+    /// Whether many vertices may be points that are seen by a few cameras each, of many points, which [`minimum_degree`](Self::minimum_degree)
+    /// eliminates first: as a sample of the vertices says.
+    pub fn may_have_points(&self) -> bool {
+        may_have_spokes(self.n(), |v| self.neighbors(v), usize::MAX)
+    }
+
     /// The order of the unknowns by nested dissection, unless `stop` becomes true: as
     /// [`order_until`](crate::order_until).
     ///
@@ -137,8 +143,8 @@ impl MergedGraph {
     }
 
     /// The same of a long graph, of which vertex `end` is at one end: cut in two by a level of the breadth-first search from there, whose
-    /// vertices come last, and both halves ordered at the same time. None where no level is so narrow, or where points of cameras go
-    /// first, as in [`minimum_degree`](Self::minimum_degree).
+    /// vertices come last, and both halves ordered at the same time. None where no level is so narrow. Points of cameras do not go
+    /// first here: see [`may_have_points`](Self::may_have_points).
     ///
     /// # Errors
     /// As [`minimum_degree`](Self::minimum_degree).

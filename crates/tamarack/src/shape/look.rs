@@ -109,7 +109,9 @@ impl Shape {
             let look = Look::Long { end: widest.last };
             let plane_secs = sum;
             let is_most = ELSEWHERE * (graph.n() - level.reached) <= graph.n();
-            (is_most && is_long(level, LONG)).then_some(Seen { look, plane_secs })
+            // Points of cameras on a long way go first, and halves do not know that.
+            let is_long = is_most && is_long(level, LONG) && !graph.may_have_points();
+            is_long.then_some(Seen { look, plane_secs })
         };
         if let Some(seen) = long(widest) {
             return seen;
@@ -223,6 +225,20 @@ mod tests {
         assert!(matches!(look(40, 1000), Look::Long { .. }));
         assert!(matches!(look(1, 2000), Look::Long { .. }));
         assert_eq!(look(200, 400), Look::Narrow);
+        // Cameras on a way, and a hundred points between each and the next.
+        let (mut ptr, mut rows) = (vec![0u64], Vec::new());
+        for p in 0..30_000 {
+            rows.extend([p, 30_000 + p / 100, 30_001 + p / 100]);
+            ptr.push(rows.len() as u64);
+        }
+        for camera in 30_000..30_301 {
+            rows.push(camera);
+            ptr.push(rows.len() as u64);
+        }
+        let a = Pattern::lower(30_301, &ptr, &rows).unwrap();
+        let graph = MergedGraph::new(&a).unwrap();
+        let shape = Shape::exactly(a.n(), &graph);
+        assert_eq!(shape.look(&graph).look, Look::Narrow);
     }
 
     /// A ring of vertices, each joined to the next three, and every 37th to one far away.
