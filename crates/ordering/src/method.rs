@@ -210,7 +210,8 @@ fn order_spokes(
 }
 
 /// An order without any fill, where it is the user's own or that of a full band; no order has fewer entries or operations. It is
-/// [`Method::Amd`]'s then. Time linear in the unknowns for most patterns that have none, in the entries for those that have one.
+/// [`Method::Amd`]'s then; as of [`order`], `Permutation::user_of_elim` is the elimination order. Time linear in the unknowns for most
+/// patterns that have none, in the entries for those that have one.
 ///
 /// # Errors
 /// [`OrderingError::OutOfMemory`].

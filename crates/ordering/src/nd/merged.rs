@@ -142,9 +142,9 @@ impl MergedGraph {
         Permutation::from_elimination_order(&order).map_err(|_| OrderingError::Internal)
     }
 
-    /// The same of a long graph, of which vertex `end` is at one end: cut in two by a level of the breadth-first search from there, whose
-    /// vertices come last, and both halves ordered at the same time. None where no level is so narrow. Points of cameras do not go
-    /// first here: see [`may_have_points`](Self::may_have_points).
+    /// The same of a long graph, of which `end`, a vertex as in [`neighbors`](Self::neighbors), is at one end: cut in two by a level of the
+    /// breadth-first search from there, whose vertices come last, and both halves ordered at the same time. None where no level is so
+    /// narrow. Points of cameras do not go first here: see [`may_have_points`](Self::may_have_points).
     ///
     /// # Errors
     /// As [`minimum_degree`](Self::minimum_degree).

@@ -45,8 +45,8 @@ pub(super) fn narrow_line(
     best
 }
 
-/// Puts the vertices into the order left, right, separator, if there is a narrow line, and marks the latter; returns how many are left and right,
-/// as [`level::cut`](super::level::cut) does, with nothing behind.
+/// Puts the vertices into the order left, right, separator, if there is a narrow line, and marks the latter, as
+/// [`level::cut`](super::level::cut) does, with nothing behind.
 pub(super) fn cut(
     graph: &Weighted,
     marks: &[AtomicU8],

@@ -190,6 +190,19 @@ fn a_strip_is_cut_in_two_alone() {
     let [left, middle, right] = pieces(&graph).unwrap();
     assert_apart(&graph, &[left.clone(), middle.clone()]);
     assert!(right.is_empty() && left.len() > 1200 && middle.len() > 1200);
+    // Halves would be large enough for another cut: what is eliminated last of each is next to the separator, not in its own middle.
+    let mut list: Vec<u32> = (0..2700).collect();
+    let options = AmdOptions::from(Selection::MeanFill);
+    assert_eq!(order(&graph, &mut list, &options, Stop::NEVER), Ok(true));
+    let level = |v: u32| v / 9 + v % 9;
+    let own = level(list[2699]);
+    for half in list[..2700 - 9].chunk_by(|&a, &b| (level(a) < own) == (level(b) < own)) {
+        let last = &half[half.len() - 9..];
+        assert!(
+            last.iter().all(|&v| level(v).abs_diff(own) < 40),
+            "{last:?}"
+        );
+    }
     // Begun in the middle, a search goes both ways: its levels are thin all the same.
     let from_middle = || {
         let options = NdOptions::default();

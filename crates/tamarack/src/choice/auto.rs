@@ -8,7 +8,7 @@
 //!                                                 │         └──► little ──► minimum fill, as minimum degree above
 //!                                                 ├─► wide ─────► minimum degree ──► leads to very much work ──► dissection, as above
 //!                                                 │                             └──► to less ──► taken, or minimum fill
-//!                                                 ├─► long ─────► minimum degree in two halves ──► taken
+//!                                                 ├─► long ─────► minimum degree in two halves, as minimum degree above
 //!                                                 └─► narrow or unclear ──► minimum degree, as above
 //! ```
 //!
