@@ -19,8 +19,15 @@ const CHUNK: usize = 1024;
 /// Fewer unknowns are looked at by the caller, who need not be in a pool.
 const FEW: usize = 1 << 13;
 
-/// Runs are worth finding where there are at most so many for each unknown.
+/// Runs are worth finding where there are at most so many for each unknown,
 const WORTH: f64 = 0.9;
+
+/// or where they have at most one edge for so many entries: sixty parameters that every unknown depends on are few unknowns and
+/// nearly all entries.
+const WORTH_EDGES: usize = 2;
+
+/// Entries that are looked at to tell what the edges would be.
+const SAMPLES: usize = 256;
 
 /// The lower triangle of a graph whose vertices are the runs of twins of a pattern: as long as they can be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,9 +57,7 @@ impl Runs {
             false => (0..n).into_par_iter().step_by(CHUNK).map(firsts).collect(),
         };
         let mut first = concatenated(&lists);
-        if !is_worth(first.len(), n) {
-            return None;
-        }
+        let are_few = are_few(first.len(), n);
         let mut run_of = vec![0; n];
         for (r, &v) in (0..).zip(&first) {
             run_of[v as usize] = r;
@@ -76,6 +81,9 @@ impl Runs {
             Some(*end)
         }));
         let entries = lens.iter().sum();
+        if !are_few && entries > pattern.row_idx().len() / WORTH_EDGES {
+            return None;
+        }
         let (mut rows, mut places) = (zeroed(entries), zeroed(entries));
         let (mut rest_rows, mut rest_places) = (&mut rows[..], &mut places[..]);
         let mut parts = Vec::with_capacity(first.len().div_ceil(CHUNK));
@@ -136,6 +144,11 @@ impl Runs {
         &self.rows
     }
 
+    /// Those of one column.
+    pub fn rows(&self, run: usize) -> &[u32] {
+        &self.rows[self.col_ptr[run] as usize..self.col_ptr[run + 1] as usize]
+    }
+
     /// For each of [`row_idx`](Self::row_idx) where its first unknown stands among the rows of the column's first unknown.
     pub fn places(&self) -> &[u32] {
         &self.places
@@ -149,8 +162,26 @@ fn split_off<'a>(list: &mut &'a mut [u32], len: usize) -> &'a mut [u32] {
     own
 }
 
-fn is_worth(runs: usize, n: usize) -> bool {
+fn are_few(runs: usize, n: usize) -> bool {
     runs as f64 <= WORTH * n as f64
+}
+
+/// Whether so many unknowns that follow a twin would be worth it, if they were all of those that `follows` names: mostly there are
+/// none. Otherwise some entries are looked at, a few more than will do being let through.
+fn may_be_worth(pattern: &Pattern, twins: usize, follows: impl Fn(usize) -> bool) -> bool {
+    let are_few = are_few(pattern.n() - twins, pattern.n());
+    if are_few || twins == 0 {
+        return are_few;
+    }
+    let (col_ptr, row_idx) = (pattern.col_ptr(), pattern.row_idx());
+    let step = row_idx.len().div_ceil(SAMPLES);
+    let samples = (0..row_idx.len()).step_by(step);
+    let is_edge = |&at: &usize| {
+        let column = || col_ptr.partition_point(|&start| start <= at as u64) - 1;
+        !follows(row_idx[at] as usize) && !follows(column())
+    };
+    let edges = samples.clone().filter(is_edge).count();
+    (edges - edges / 8) * WORTH_EDGES <= samples.len()
 }
 
 /// Whether each unknown begins a run: whether it is no twin of the one before it. None where too many do.
@@ -162,12 +193,10 @@ fn begins(pattern: &Pattern) -> Option<Vec<AtomicBool>> {
     let n = pattern.n();
     let unlike = |v: usize| !pattern.continues(v);
     let columns: Vec<bool> = if n < FEW {
-        // Mostly there are none, and a first glance says so.
-        let least = n
-            - (1..n)
-                .map(|v| usize::from(pattern.may_continue(v)))
-                .sum::<usize>();
-        if !is_worth(least, n) {
+        // Mostly a first glance says it.
+        let may_follow = |v: usize| v > 0 && pattern.may_continue(v);
+        let twins = (0..n).map(|v| usize::from(may_follow(v))).sum();
+        if !may_be_worth(pattern, twins, may_follow) {
             return None;
         }
         (0..n).map(unlike).collect()
@@ -176,7 +205,8 @@ fn begins(pattern: &Pattern) -> Option<Vec<AtomicBool>> {
         let vertices = vertices.with_min_len(CHUNK).with_max_len(CHUNK);
         vertices.map(unlike).collect()
     };
-    if !is_worth(columns.iter().filter(|&&own| own).count(), n) {
+    let twins = columns.iter().filter(|&&own| !own).count();
+    if !may_be_worth(pattern, twins, |v| !columns[v]) {
         return None;
     }
     let begins: Vec<AtomicBool> = columns.iter().map(|&own| AtomicBool::new(own)).collect();
@@ -225,12 +255,18 @@ mod tests {
 
     #[test]
     fn runs_are_those_of_the_full_matrix() {
-        let mut found = 0;
-        for seed in 0..300 {
-            // Nodes of one to three unknowns, and a few entries that break twins apart.
+        let (mut found, mut by_edges) = (0, 0);
+        for seed in 0..400 {
+            // Nodes of one to three unknowns, or of one but for the last that meets all, and a few entries that break twins apart.
             let mut node = Vec::new();
-            for k in 0..12u64 {
-                let size = 1 + mix(seed ^ k << 32) % 3;
+            let has_border = seed % 4 == 0;
+            let nodes = if has_border { 80 } else { 12 };
+            for k in 0..nodes {
+                let size = match has_border {
+                    true if k + 1 < nodes => 1,
+                    true => 1 + mix(seed) % 9,
+                    false => 1 + mix(seed ^ k << 32) % 3,
+                };
                 node.resize(node.len() + size as usize, k);
             }
             let n = node.len();
@@ -241,7 +277,11 @@ mod tests {
             };
             for (i, own) in node.iter().enumerate() {
                 for (j, other) in node[..=i].iter().enumerate() {
-                    if own == other || mix(seed ^ own << 8 ^ other << 16).is_multiple_of(4) {
+                    let meet = match has_border {
+                        true => *own + 1 == nodes,
+                        false => mix(seed ^ own << 8 ^ other << 16).is_multiple_of(4),
+                    };
+                    if own == other || meet {
                         join(i, j);
                     }
                 }
@@ -257,11 +297,24 @@ mod tests {
             }
             let pattern = Pattern::lower(n, &ptr, &rows).unwrap();
             let expected = runs_by_definition(&full);
+            let is_edge = |i: &u32, j: u32| expected.contains(i) && expected.contains(&j);
+            let edges_of = |j: u32| {
+                pattern
+                    .rows(j as usize)
+                    .iter()
+                    .filter(move |i| is_edge(i, j))
+            };
+            let edges: usize = (0..n as u32).map(|j| edges_of(j).count()).sum();
             let Some(runs) = Runs::find(&pattern) else {
-                assert!(!is_worth(expected.len(), n));
+                assert!(!are_few(expected.len(), n));
+                assert!(edges * WORTH_EDGES > rows.len());
                 continue;
             };
             found += 1;
+            if !are_few(expected.len(), n) {
+                assert!(edges * WORTH_EDGES <= rows.len());
+                by_edges += 1;
+            }
             assert_eq!(runs.first()[..runs.len()], expected);
             assert_eq!(runs.first()[runs.len()], n as u32);
             for (c, &v) in expected.iter().enumerate() {
@@ -278,5 +331,6 @@ mod tests {
             }
         }
         assert!(found > 200, "{found}");
+        assert!(by_edges > 20, "{by_edges}");
     }
 }

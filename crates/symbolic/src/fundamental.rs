@@ -150,7 +150,7 @@ mod tests {
         let options = AmalgamationOptions::default();
         let surely = options.costs().surely_merged();
         let mut whole = 0;
-        for seed in 0..600 {
+        for seed in 0..700 {
             let (a, order) = blocks(&mut Rng::new(seed), 25);
             let runs = Runs::find(&a);
             let nodes = Nodes::find(&a, runs.as_ref(), &order);

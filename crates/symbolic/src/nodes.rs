@@ -5,7 +5,7 @@
 //! the same rows below: tree, counts and structures of the graph of nodes say everything, and
 //! with three unknowns a node it has a ninth of the edges. In which order twins are eliminated makes no difference: those that come one
 //! after another are put into the user's, in which their entries stand. Nodes are parts of the [`Runs`] of twins, whole ones after most
-//! orderings. Linear in `n`; patterns with few twins keep a node for each unknown.
+//! orderings. Linear in `n` and the runs' edges; patterns in which few unknowns and few entries are twins' keep a node for each unknown.
 
 use std::borrow::Cow;
 
@@ -15,8 +15,11 @@ use crate::entries::{LONGEST_COLUMN, MOST_UNKNOWNS};
 use crate::factor::NONE;
 use tamarack_sparse::memory::{filled, with_room, zeroed};
 
-/// Merging pays if at least one unknown in so many follows its twin.
+/// Merging pays if at least one unknown in so many follows its twin,
 const WORTH: usize = 5;
+
+/// or if nodes have at most one edge for so many entries.
+const WORTH_EDGES: u64 = 2;
 
 /// Unknowns of each node. Nothing is looked up where all nodes have one: most patterns are of this kind.
 pub(crate) trait Weights: Copy + Send + Sync {
@@ -114,7 +117,9 @@ impl<'a> Nodes<'a> {
             }
             order = rest;
         }
-        if (n - first.len()) * WORTH < n {
+        let is_worth = (n - first.len()) * WORTH >= n
+            || edges(runs, &run_of, &first) <= pattern.nnz_lower() / WORTH_EDGES;
+        if !is_worth {
             return None;
         }
         // A node lies in one run.
@@ -156,11 +161,24 @@ impl<'a> Nodes<'a> {
     }
 }
 
+/// Edges between nodes that begin with these unknowns, each node's to itself included and those within a run counted twice.
+fn edges(runs: &Runs, run_of: &[u32], first: &[u32]) -> u64 {
+    let mut pieces = vec![0u64; runs.len()];
+    first
+        .iter()
+        .for_each(|&user| pieces[run_of[user as usize] as usize] += 1);
+    let of_run = |run: usize| {
+        let others = runs.rows(run).iter();
+        pieces[run] * others.map(|&other| pieces[other as usize]).sum::<u64>()
+    };
+    (0..runs.len()).map(of_run).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tests::random::blocks;
-    use tamarack_testkit::Rng;
+    use tamarack_testkit::{Rng, pattern_of_edges};
 
     /// Closed neighborhoods, from the definition.
     fn neighborhoods(a: &Pattern) -> Vec<Vec<u32>> {
@@ -222,5 +240,31 @@ mod tests {
             assert_eq!(total as usize, a.n());
         }
         assert!(merged > 500, "{merged}");
+    }
+
+    #[test]
+    fn few_unknowns_that_all_others_meet_are_few_nodes() {
+        let (n, border) = (300, 2 * MOST_UNKNOWNS);
+        for first in [0, n] {
+            // The border comes first or last.
+            let members = first..first + border;
+            let others = (0..n + border).filter(|i| !members.contains(i));
+            let mut edges: Vec<(u32, u32)> = others
+                .flat_map(|i| members.clone().map(move |j| (i, j)))
+                .collect();
+            edges.extend(
+                members
+                    .clone()
+                    .flat_map(|i| (first..i).map(move |j| (i, j))),
+            );
+            let a = pattern_of_edges((n + border) as usize, &edges);
+            let order: Vec<u32> = (0..n + border).rev().collect();
+            let order = Permutation::from_elimination_order(&order).unwrap();
+            let runs = Runs::find(&a).unwrap();
+            assert_eq!(runs.len() as u32, n + 1);
+            let nodes = Nodes::find(&a, Some(&runs), &order);
+            assert_eq!(nodes.len() as u32, n + 2);
+            assert!((a.n() - nodes.len()) * WORTH < a.n());
+        }
     }
 }

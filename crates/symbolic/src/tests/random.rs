@@ -61,14 +61,22 @@ pub(super) fn grid(w: u32, h: u32) -> Arc<Pattern> {
 pub(crate) fn blocks(random: &mut Rng, max_nodes: usize) -> (Arc<Pattern>, Permutation) {
     let base = random_pattern(random, max_nodes);
     let mut first = vec![0u32];
-    let most = if random.below(10) == 0 { 20 } else { 3 };
+    let (most, border) = match random.below(10) {
+        0 => (20, 0),
+        1 => (1, 40),
+        _ => (3, 0),
+    };
+    let is_border = |q: usize| border > 0 && q + 1 == base.n();
     for q in 0..base.n() {
+        let most = if is_border(q) { border } else { most };
         first.push(first[q] + 1 + random.below(most) as u32);
     }
     let members = |q: usize| first[q]..first[q + 1];
     let mut edges = Vec::new();
     for q in 0..base.n() {
-        for &p in base.rows(q) {
+        let last = base.n() as u32 - 1;
+        let meets_border = is_border(last as usize) && !base.rows(q).contains(&last);
+        for &p in base.rows(q).iter().chain(meets_border.then_some(&last)) {
             for i in members(p as usize) {
                 edges.extend(members(q).map(|j| (i, j)));
             }
