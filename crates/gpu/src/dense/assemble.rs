@@ -5,9 +5,14 @@
 //! found here, once: two masks of 64 bits for each tile and child. Tiles of the panel are added to what stands there, the
 //! [entries](super::Entries) of the matrix; tiles of the update matrix are written, so that it needs not be cleared before. Nothing is
 //! added by atomics, and bits repeat. Cost: every child is read once, a panel read and written where children give it something, an
-//! update matrix written once; 24 bytes of lists for each tile, 32 for each rectangle.
+//! update matrix written once; 24 bytes of lists for each tile, 32 for each rectangle. Fronts with thousands of small children are
+//! assembled [column by column](columns).
+
+mod columns;
 
 use std::marker::PhantomData;
+
+use columns::{Columns, are_sooner};
 
 use super::{BLOCK, Front, FrontShape, Placed, Real, shape};
 use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
@@ -96,6 +101,8 @@ pub struct Assembly<T = f64> {
     /// Number of the first part of each tile that is gathered by others, and where the last one's end.
     pub(super) firsts: DeviceBuffer<u32>,
     gathered: Vec<Option<Gathered>>,
+    /// Of parents that are not cut into tiles.
+    columns: Option<Columns<T>>,
     pub(super) needs: u64,
     of: PhantomData<fn() -> T>,
 }
@@ -107,6 +114,7 @@ struct Lists {
     parts: Vec<PartData>,
     firsts: Vec<u32>,
     gathered: Vec<Option<Gathered>>,
+    columns: columns::Lists,
     needs: u64,
     /// Of one parent: the tile's number and what a child gives to it, child after child.
     given: Vec<(u64, PartData)>,
@@ -143,6 +151,11 @@ impl Cut {
             pivots,
             rows: pivots + front.updates.div_ceil(SIDE),
         })
+    }
+
+    /// Rows of the front.
+    fn order(&self) -> u32 {
+        self.front.pivots + self.front.updates
     }
 
     /// Columns of tiles that are the sum of something.
@@ -209,22 +222,28 @@ fn number(n: usize) -> Result<u32, GpuError> {
     u32::try_from(n).map_err(|_| shape("items of a list", n as u64, u32::MAX.into()))
 }
 
+/// Where a child of a parent of so many rows stands, and the elements that the arena must have for it.
+fn checked<T: Real>(child: &Child<'_>, rows: u32) -> Result<(Placed, u64), GpuError> {
+    let relative = child.relative;
+    let ascending = relative.windows(2).all(|w| w[0] < w[1]);
+    if !ascending || relative.last().is_some_and(|&r| r >= rows) {
+        return Err(shape(
+            "relative indices, which ascend",
+            relative.len() as u64,
+            rows.into(),
+        ));
+    }
+    let order = relative.len() as u32; // at most `rows`, as they ascend
+    let height = FrontShape::of::<T>(0, order)?.update_height;
+    let placed = Placed::packed(child.update, height);
+    let end = placed.check::<T>("update matrix of a child", order, order)?;
+    Ok((placed, end))
+}
+
 impl Lists {
     fn add_child<T: Real>(&mut self, child: &Child<'_>, cut: &Cut) -> Result<(), GpuError> {
-        let rows = cut.front.pivots + cut.front.updates;
+        let (Placed { height, .. }, end) = checked::<T>(child, cut.order())?;
         let relative = child.relative;
-        let ascending = relative.windows(2).all(|w| w[0] < w[1]);
-        if !ascending || relative.last().is_some_and(|&r| r >= rows) {
-            return Err(shape(
-                "relative indices, which ascend",
-                relative.len() as u64,
-                rows.into(),
-            ));
-        }
-        let order = relative.len() as u32; // at most `rows`, as they ascend
-        let height = FrontShape::of::<T>(0, order)?.update_height;
-        let placed = Placed::packed(child.update, height);
-        let end = placed.check::<T>("update matrix of a child", order, order)?;
         if height >= 1 << BITS {
             let most = (1 << BITS) - 1;
             return Err(shape("rows of an update matrix", height.into(), most));
@@ -264,6 +283,12 @@ impl Lists {
     fn add_parent<T: Real>(&mut self, parent: &Parent<'_>) -> Result<(), GpuError> {
         let cut = Cut::new::<T>(parent.front)?;
         self.needs = self.needs.max(parent.front.data::<T>(0, 0)?.1);
+        if are_sooner::<T>(parent, &cut) {
+            let needs = self.columns.add::<T>(parent, &cut)?;
+            self.needs = self.needs.max(needs);
+            self.gathered.push(None);
+            return Ok(());
+        }
         self.given.clear();
         for child in parent.children {
             self.add_child::<T>(child, &cut)?;
@@ -300,6 +325,12 @@ impl Lists {
     }
 }
 
+/// Whether a parent is assembled column by column.
+#[cfg(test)]
+pub(super) fn by_columns<T: Real>(parent: &Parent<'_>) -> bool {
+    Cut::new::<T>(parent.front).is_ok_and(|cut| are_sooner::<T>(parent, &cut))
+}
+
 impl<T: Real> Assembly<T> {
     /// Checks and uploads the list.
     ///
@@ -313,6 +344,10 @@ impl<T: Real> Assembly<T> {
         }
         let blocks = number(lists.tiles.len())?;
         let name = format!("dense_extend_add_{}", T::NAME);
+        let columns = match lists.columns.is_empty() {
+            true => None,
+            false => Some(Columns::new(gpu, stream, &lists.columns)?),
+        };
         let (tiles, parts, firsts) =
             stream.lists(gpu, (&lists.tiles[..], &lists.parts[..], &lists.firsts[..]))?;
         Ok(Self {
@@ -322,12 +357,14 @@ impl<T: Real> Assembly<T> {
             parts,
             firsts,
             gathered: lists.gathered,
+            columns,
             needs: lists.needs,
             of: PhantomData,
         })
     }
 
-    /// Where each parent's update matrix is gathered from, for those that are gathered by others and have children.
+    /// Where each parent's update matrix is gathered from, for those that are gathered by others and have children: not those that are
+    /// assembled column by column.
     #[must_use]
     pub fn gathered(&self) -> &[Option<Gathered>] {
         &self.gathered
@@ -358,7 +395,11 @@ impl<T: Real> Assembly<T> {
                 stream,
                 self.shape,
                 &[&arena.ptr(), &self.tiles.ptr(), &self.parts.ptr()],
-            )
+            )?;
+            match &self.columns {
+                Some(columns) => columns.launch(stream, &arena),
+                None => Ok(()),
+            }
         }
     }
 }

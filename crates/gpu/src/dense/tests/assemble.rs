@@ -1,5 +1,6 @@
 //! Extend-add.
 
+use super::super::assemble::by_columns;
 use super::super::{Assembly, Child, Front, FrontShape, Parent, Placed, Real};
 use super::{Random, compare, download, upload};
 use crate::testing;
@@ -82,6 +83,75 @@ fn sums_of_children<T: Real>() {
     assembly.launch(&stream, &mut device).unwrap();
     let got = download(&stream, &device);
     compare("assembly", &got, &want, |i| owned[i], 0.0);
+}
+
+#[test]
+fn fronts_with_many_small_children_are_the_sums_of_them() {
+    sums_of_many::<f64>();
+    sums_of_many::<f32>();
+}
+
+/// Hundreds of children with a few rows each, and one with many: columns are summed up by several warps.
+fn sums_of_many<T: Real>() {
+    let mut random = Random(7);
+    let sizes = [(130, 300), (0, 500), (257, 0), (1, 901), (2000, 100)];
+    let (mut end, mut fronts, mut relatives) = (0, Vec::new(), Vec::new());
+    for (pivots, updates) in sizes {
+        let shape = FrontShape::of::<T>(pivots, updates).unwrap();
+        let (panel, update) = (end, end + shape.panel_len);
+        end = update + shape.update_len;
+        fronts.push(Front {
+            pivots,
+            updates,
+            panel,
+            update,
+            inverse: 0,
+            fresh: false,
+        });
+        let rows = pivots + updates;
+        let mut own = Vec::new();
+        for k in 0..3000 {
+            let share = if k == 17 { 0.3 } else { 5.0 / f64::from(rows) };
+            let mut rows = some_rows(rows, share, &mut random);
+            rows.retain(|&row| row != 3); // one column of none
+            own.push((end, rows));
+            let order = own.last().unwrap().1.len() as u32;
+            end += FrontShape::of::<T>(0, order).unwrap().update_len;
+        }
+        relatives.push(own);
+    }
+    let children: Vec<Vec<Child<'_>>> = relatives
+        .iter()
+        .map(|own| {
+            own.iter()
+                .map(|&(update, ref relative)| Child { update, relative })
+                .collect()
+        })
+        .collect();
+    let parents: Vec<Parent<'_>> = (fronts.iter().zip(&children))
+        .map(|(&front, children)| Parent {
+            front,
+            children,
+            gathered: true,
+        })
+        .collect();
+    for parent in &parents {
+        assert!(by_columns::<T>(parent), "{:?}", parent.front);
+    }
+    let Some(gpu) = testing::gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    // Whole numbers: their sums are exact in any order.
+    let values: Vec<f64> = (0..end).map(|_| (1000.0 * random.next()).floor()).collect();
+    let (mut want, mut owned) = (values.clone(), vec![false; values.len()]);
+    for parent in &parents {
+        sum_up::<T>(parent, &values, &mut want, &mut owned);
+    }
+    let mut device = upload::<T>(gpu, &stream, &values);
+    let assembly = Assembly::new(gpu, &stream, &parents).unwrap();
+    assert!(assembly.gathered().iter().all(Option::is_none));
+    assembly.launch(&stream, &mut device).unwrap();
+    let got = download(&stream, &device);
+    compare("assembly by columns", &got, &want, |i| owned[i], 0.0);
 }
 
 /// The sums of a parent on the host, and which places it owns.
