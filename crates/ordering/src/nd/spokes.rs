@@ -188,8 +188,11 @@ fn with_odd_ones(graph: &Weighted, left: Vec<u32>) -> Result<Vec<u32>, OrderingE
                 }
             }
         }
+        if odd > (n - left.len()) / ODD {
+            return Ok(left);
+        }
     }
-    if odd == 0 || odd > (n - left.len()) / ODD || single > pairs / SINGLE {
+    if odd == 0 || single > pairs / SINGLE {
         return Ok(left);
     }
     let all = (0..n as u32).filter(|&v| kind[v as usize] != Kind::Spoke);
@@ -222,24 +225,31 @@ fn joined(whole: &Weighted, left: &[u32]) -> Result<Option<Weighted>, OrderingEr
         if list.capacity() < start + left.len() {
             reserve(list, start.max(left.len()))?;
         }
-        let mut add = |to: u32| {
-            if std::mem::replace(&mut seen[to as usize], me) != me {
-                list.push(to);
-            }
-        };
-        for &u in whole.neighbors(v) {
-            match place[u as usize] {
-                NONE => {
-                    let hubs = whole.neighbors(u).iter();
-                    hubs.for_each(|&w| add(place[w as usize]));
+        let own = whole.neighbors(v);
+        let is_spoke = |u: u32| place[u as usize] == NONE;
+        let pairs = own.iter().filter(|&&u| is_spoke(u));
+        let reads: usize = pairs.map(|&u| whole.neighbors(u).len()).sum();
+        let hubs = own.iter().flat_map(|u| match is_spoke(*u) {
+            true => whole.neighbors(*u),
+            false => std::slice::from_ref(u),
+        });
+        if reads < left.len() {
+            for &hub in hubs {
+                let to = place[hub as usize];
+                if std::mem::replace(&mut seen[to as usize], me) != me {
+                    list.push(to);
                 }
-                other => add(other),
             }
+            list[start..].sort_unstable();
+        } else {
+            // Most of them come more than once: no branch for each.
+            hubs.for_each(|&hub| seen[place[hub as usize] as usize] = me);
+            let others = (0..).zip(&seen).filter(|&(to, by)| *by == me && to != me);
+            list.extend(others.map(|(to, _)| to));
         }
         if list.len() > most {
             return Ok(None);
         }
-        list[start..].sort_unstable();
         graph.offsets.push(list.len() as u64);
         let weight = whole.weights[v as usize];
         graph.weights.push(weight);
