@@ -3,10 +3,12 @@
 //! An entry below the diagonal contributes to its row and to its column. Whoever owns a row adds what comes to it from columns before,
 //! and whoever owns a column what is in it: each goes through its own columns, and looks at those before for entries of its rows. That
 //! is once more over a part of the pattern for each thread, but nothing is built, and with one thread it is one pass over the
-//! columns. What rows and columns far away need is asked for ahead.
+//! columns. What rows and columns far away need is asked for ahead, and in long columns it is searched for: where a few rows or columns
+//! have most of the entries, as in a bundle adjustment, that is done by any number of threads.
 //!
 //! Invariant: a row gets the entries of the full matrix in the order of their columns, whoever owns it.
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use tamarack_dense::prefetch;
@@ -24,48 +26,98 @@ const DENSE: u64 = 3;
 /// Entries ahead of those in work.
 const AHEAD: usize = 24;
 
-/// Of so many columns one tells how many entries rows have.
-const SAMPLE: usize = if cfg!(test) { 2 } else { 64 };
+/// Entries of a column from which those of an owner's rows are searched for: others are looked at one after the other.
+const LONG: usize = 32;
 
-/// Groups of neighboring rows whose entries are told apart.
-const GROUPS: usize = 256;
+/// Rows that an owner sums up elsewhere, at most: where few rows have most of the entries, those on both sides of a cut would be written all the
+/// time, in one line of a cache.
+const NEAR: usize = 64;
+
+/// Entries that tell how many rows have, and columns of which one tells how many entries are looked at.
+const SAMPLES: usize = 1024;
+const COLUMNS: usize = if cfg!(test) { 2 } else { 64 };
+
+/// Parts of the rows that are told apart are about as long at most, and have about so much of the entries, each a hundredth and less.
+const PARTS: usize = 128;
 
 /// What a look at an entry of a column before costs, in hundredths of what an entry of a row does (estimated; it only says where cuts are).
 const LOOK: usize = 70;
 
-/// Whether so many threads should own rows.
+/// Whether so many threads should own rows of a matrix whose columns reach far.
 pub(crate) fn are_worth(pattern: &Pattern, threads: usize) -> bool {
     let is_dense = pattern.nnz_lower() >= DENSE * pattern.n() as u64;
     threads == 1 || (threads <= MOST && is_dense)
 }
 
+/// Some entries of the lower triangle from one end to the other, of some columns: the column and row of each, and how many there are for each of them.
+pub(crate) fn sampled(
+    pattern: &Pattern,
+    columns: Range<usize>,
+    count: usize,
+) -> (Vec<[u32; 2]>, usize) {
+    let starts = &pattern.col_ptr()[columns.start..=columns.end];
+    let entries = starts[0] as usize..starts[columns.len()] as usize;
+    let step = entries.len().div_ceil(count).max(1);
+    let sample = |at: usize| {
+        let column = columns.start + starts.partition_point(|&start| start <= at as u64) - 1;
+        [column as u32, pattern.row_idx()[at]]
+    };
+    (entries.step_by(step).map(sample).collect(), step)
+}
+
+/// Parts of the rows, neither long nor with much to do, if they are not single rows: where they begin, and n.
+fn parts(pattern: &Pattern, rows: &[u32]) -> Vec<usize> {
+    let (n, nnz) = (pattern.n(), pattern.nnz_lower() as usize);
+    let even = (0..PARTS).map(|k| n * k / PARTS);
+    let by_columns = (1..PARTS).map(|k| {
+        let before = (nnz / PARTS * k) as u64;
+        pattern
+            .col_ptr()
+            .partition_point(|&start| start < before)
+            .min(n)
+    });
+    let by_rows = (1..PARTS).map(|k| rows[rows.len() * k / PARTS] as usize);
+    let mut parts: Vec<usize> = even.chain(by_columns).chain(by_rows).chain([n]).collect();
+    parts.sort_unstable();
+    parts.dedup();
+    parts
+}
+
 /// Where the rows of each owner begin, and n: all have about as much to do.
 pub(crate) fn cuts(pattern: &Pattern, owners: usize) -> Vec<usize> {
     let n = pattern.n();
-    // Of each group what its rows have of the full matrix, and what its columns have of the lower triangle.
-    let mut of_rows = [0; GROUPS];
-    let mut of_columns = [0; GROUPS];
-    let group = |i: usize| i * GROUPS / n.max(1);
-    for j in (0..n).step_by(SAMPLE) {
-        let rows = &pattern.row_idx()[pattern.range(j)];
-        of_rows[group(j)] += rows.len();
-        of_columns[group(j)] += rows.len();
-        rows.iter().for_each(|&i| of_rows[group(i as usize)] += 1);
+    if n == 0 {
+        return vec![0; owners + 1];
     }
-    // Owners one after another take groups as long as they have time; the last one takes what is left.
+    let (entries, each) = sampled(pattern, 0..n, SAMPLES);
+    let mut rows: Vec<u32> = entries.iter().map(|entry| entry[1]).collect();
+    rows.sort_unstable();
+    let parts = parts(pattern, &rows);
+    // Of each part what its rows have of the full matrix, and what is looked at in its columns.
+    let (mut own, mut looks, mut rest) = (Vec::new(), Vec::new(), &rows[..]);
+    for part in parts.windows(2) {
+        let [first, end] = [part[0], part[1]].map(|j| pattern.col_ptr()[j]);
+        let of_rows = rest.partition_point(|&i| (i as usize) < part[1]);
+        rest = &rest[of_rows..];
+        own.push(100 * ((end - first) as usize + each * of_rows));
+        let columns = (part[0]..part[1]).step_by(COLUMNS);
+        let lens = columns.map(|j| pattern.rows(j).len().min(LONG));
+        looks.push(LOOK * COLUMNS * lens.sum::<usize>());
+    }
+    // Owners one after another take parts as long as they have time; the last one takes what is left.
     let shared_out = |time: usize| {
         let (mut cuts, mut before, mut work) = (vec![0], 0, 0);
-        for k in 0..GROUPS {
-            work += 100 * of_rows[k];
-            before += of_columns[k];
+        for (k, (&own, &look)) in own.iter().zip(&looks).enumerate() {
+            work += own;
             if work > time && cuts.len() < owners {
-                cuts.push(k * n / GROUPS);
-                work = 100 * of_rows[k] + LOOK * (before - of_columns[k]);
+                cuts.push(parts[k]);
+                work = own + before;
             }
+            before += look;
         }
         (cuts, work)
     };
-    let (mut least, mut enough) = (0, 100 * of_rows.iter().sum::<usize>());
+    let (mut least, mut enough) = (0, own.iter().sum());
     while least < enough {
         let time = (least + enough) / 2;
         match shared_out(time).1 <= time {
@@ -86,6 +138,7 @@ pub(crate) fn cuts(pattern: &Pattern, owners: usize) -> Vec<usize> {
 pub(crate) unsafe fn sum<S: Copy, X>(
     a: &SymmetricCsc<f64>,
     own: Range<usize>,
+    searched: usize,
     sums: Shared<S>,
     x: &[X],
     start: impl Fn(usize) -> S,
@@ -94,8 +147,13 @@ pub(crate) unsafe fn sum<S: Copy, X>(
     if own.is_empty() {
         return; // where few rows have most of the entries, fewer owners have all there is to do
     }
+    let (all_sums, mut near) = (sums, [const { MaybeUninit::<S>::uninit() }; NEAR]);
+    let sums = match own.len() <= NEAR {
+        true => Shared(near.as_mut_ptr().cast::<S>().wrapping_sub(own.start)),
+        false => all_sums,
+    };
     for i in own.clone() {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise, or there is room for these rows.
         unsafe { sums.at(i).write(start(i)) };
     }
     // SAFETY: rows in `own` are the caller's, all have been written, and of no row are there two at a time.
@@ -103,8 +161,23 @@ pub(crate) unsafe fn sum<S: Copy, X>(
     let all = a.pattern().row_idx();
     let later = |k: usize| all[(k + AHEAD).min(all.len() - 1)] as usize;
     let (values, column) = (a.values(), |j| a.pattern().range(j));
+    // Where the entries of a column from a row on begin.
+    let from = |entries: &Range<usize>, first: usize| {
+        entries.start + all[entries.clone()].partition_point(|&i| (i as usize) < first)
+    };
     for j in 0..own.start {
-        for k in column(j) {
+        let entries = column(j);
+        if entries.len() >= searched {
+            if (all[entries.end - 1] as usize) < own.start {
+                continue;
+            }
+            let mine = from(&entries, own.start)..from(&entries, own.end);
+            for (&i, &v) in all[mine.clone()].iter().zip(&values[mine]) {
+                add(row(i as usize), v, j);
+            }
+            continue;
+        }
+        for k in entries {
             let (i, later) = (all[k] as usize, later(k));
             prefetch(sums.at(later.clamp(own.start, own.end - 1)));
             if i >= own.end {
@@ -117,7 +190,24 @@ pub(crate) unsafe fn sum<S: Copy, X>(
     }
     for j in own.clone() {
         let mut sum = *row(j);
-        for k in column(j) {
+        let entries = column(j);
+        if entries.len() >= searched {
+            let others = from(&entries, own.end);
+            let mine = entries.start..others;
+            for (&i, &v) in all[mine.clone()].iter().zip(&values[mine]) {
+                add(&mut sum, v, i as usize);
+                if i as usize != j {
+                    add(row(i as usize), v, j);
+                }
+            }
+            let others = others..entries.end;
+            for (&i, &v) in all[others.clone()].iter().zip(&values[others]) {
+                add(&mut sum, v, i as usize);
+            }
+            *row(j) = sum;
+            continue;
+        }
+        for k in entries {
             let (i, later) = (all[k] as usize, later(k));
             prefetch(x.as_ptr().wrapping_add(later));
             prefetch(sums.at(later.min(own.end - 1)));
@@ -127,6 +217,13 @@ pub(crate) unsafe fn sum<S: Copy, X>(
             }
         }
         *row(j) = sum;
+    }
+    if own.len() <= NEAR {
+        // SAFETY: the caller's promise; the sums are elsewhere, and there.
+        unsafe {
+            let to = all_sums.at(own.start);
+            to.copy_from_nonoverlapping(sums.at(own.start), own.len());
+        }
     }
 }
 

@@ -7,7 +7,8 @@
 //! one after another. Cost: one pass over the entries, and a look at every column for each of its
 //! tiles that is not empty; meshes in their natural order have few.
 //!
-//! Where most columns reach far, a few threads own rows ([`owners`]), and with more threads each row is summed by itself
+//! Where a few rows or columns have most of the entries there are no two tiles to work on at the same time, and threads own rows
+//! ([`owners`]). Where most columns reach far, a few threads do ([`owners`]), and with more threads each row is summed by itself
 //! ([`FullRows`]): more than twice the bytes, but in one pass that writes nothing but its own row. Sums are the same either way.
 //!
 //! Invariant: what a row gets, it gets in an order that follows from the pattern, whatever the number of
@@ -40,6 +41,14 @@ const FEW: u64 = 4;
 /// Threads that find the rows of another pattern, at most: each counts what it has in all of them.
 const MOST: usize = 8;
 
+/// Entries from which it is asked whether tiles have to wait for each other, and those of each block that say it.
+const LARGE: u64 = if cfg!(test) { SMALL } else { 1 << 18 };
+const ASKED: usize = 64;
+
+/// Tiles have to wait where those that stand one after the other have more than this part of the entries: 0.4 if rows are anywhere, 0.9 in a bundle
+/// adjustment.
+const WAITING: f64 = 0.6;
+
 /// Entries of a column, on average, from which a pass over the matrix is mostly about these: 12 bytes each, where all that is done once for
 /// each row of [`Residual`](crate::residual::Residual) moves about 100. With 3 to 5 no difference was found.
 const HEAVY: u64 = 8;
@@ -57,6 +66,8 @@ pub(crate) struct Tiles<'a> {
     count: usize,
     /// Whether rows are summed one by one.
     scattered: bool,
+    /// Whether hardly any tiles can be worked on side by side, so that rows have owners.
+    lopsided: bool,
 }
 
 /// What products need beside a matrix, kept from one to the next.
@@ -90,8 +101,10 @@ impl<'a> Tiles<'a> {
             cuts,
             count,
             scattered: false,
+            lopsided: false,
         };
-        tiles.scattered = tiles.reach_far() && FullRows::can_hold(pattern);
+        tiles.lopsided = nnz >= LARGE && tiles.waiting() > WAITING;
+        tiles.scattered = !tiles.lopsided && tiles.reach_far() && FullRows::can_hold(pattern);
         tiles
     }
 
@@ -105,7 +118,10 @@ impl<'a> Tiles<'a> {
     pub fn prepare(&self, walk: &mut Walk) {
         let threads = self.team.map_or(1, Team::size);
         let by_owners = owners::are_worth(self.a.pattern(), threads);
-        walk.owned = (self.scattered && by_owners).then(|| owners::cuts(self.a.pattern(), threads));
+        walk.owned = match self.lopsided || (self.scattered && by_owners) {
+            true => Some(owners::cuts(self.a.pattern(), threads.min(BLOCKS))),
+            false => None,
+        };
         let rows = walk.rows.take();
         walk.rows = (self.scattered && !by_owners).then(|| {
             let mut rows = rows.unwrap_or_default();
@@ -131,6 +147,29 @@ impl<'a> Tiles<'a> {
         };
         let looks: usize = (0..self.count).map(looks_of).sum();
         looks > 2 * self.a.n() && FEW * looks as u64 > self.a.pattern().nnz_lower()
+    }
+
+    /// What the largest tiles of all chains have of the entries together, by some of these: nearly all where a few rows or columns have most.
+    fn waiting(&self) -> f64 {
+        let mut tiles = [[0; BLOCKS]; BLOCKS]; // by blocks of columns and distance
+        let mut all = 0_u32;
+        for (c, tiles) in tiles.iter_mut().enumerate().take(self.count) {
+            let columns = self.cuts[c]..self.cuts[c + 1];
+            for [_, row] in owners::sampled(self.a.pattern(), columns, ASKED).0 {
+                let block = self.cuts[1..self.count].partition_point(|&cut| cut <= row as usize);
+                tiles[block - c] += 1;
+                all += 1;
+            }
+        }
+        let largest = |d: usize, parity: usize| {
+            let chain = (0..self.count - d).filter(|c| d == 0 || c / d % 2 == parity);
+            chain.map(|c| tiles[c][d]).max().unwrap_or(0)
+        };
+        let chains = (0..self.count).map(|d| match d {
+            0 => largest(0, 0),
+            d => largest(d, 0) + largest(d, 1),
+        });
+        chains.sum::<usize>() as f64 / f64::from(all)
     }
 
     fn each(&self, count: usize, body: impl Fn(usize) + Sync) {
@@ -218,9 +257,10 @@ impl<'a> Tiles<'a> {
         add: impl Fn(&mut S, f64, usize) + Sync,
     ) {
         let to = self.room(sums);
+        let searched = if self.lopsided { 0 } else { usize::MAX };
         self.each(cuts.len() - 1, |t| {
             // SAFETY: there is room for n sums, and owners have rows of their own.
-            unsafe { owners::sum(self.a, cuts[t]..cuts[t + 1], to, x, &start, &add) };
+            unsafe { owners::sum(self.a, cuts[t]..cuts[t + 1], searched, to, x, &start, &add) };
         });
         // SAFETY: the owners have all rows.
         unsafe { sums.set_len(self.a.n()) };

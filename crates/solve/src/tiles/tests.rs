@@ -144,3 +144,52 @@ fn rows_are_those_of_the_matrix_that_was_prepared_for_last() {
         assert_eq!(sums, want);
     }
 }
+
+#[test]
+fn few_rows_or_columns_with_most_of_the_entries_are_summed_by_owners_of_any_number() {
+    let n = 20_000;
+    let last = reaching(n, |j| {
+        [j, j + 1]
+            .into_iter()
+            .chain(n - 12..n)
+            .filter(|&i| i >= j)
+            .collect()
+    });
+    let first = reaching(n, |j| match j {
+        0..12 => (j..n).collect(),
+        _ => vec![j],
+    });
+    // What a tile has is not more than others have: no owners.
+    let even = reaching(n, |j| (0..12).map(|k| j + k * (n - j) / 12).collect());
+    for (a, is_lopsided) in [(last, true), (first, true), (even, false)] {
+        let x: Vec<f64> = (0..n).map(|j| (j % 13) as f64).collect();
+        let mut want = vec![0.0; n];
+        a.matvec(&x, &mut want);
+        let thirds: Vec<f64> = x.iter().map(|x| x / 3.0).collect();
+        let mut same: Option<Vec<f64>> = None;
+        for threads in [0, 1, 2, 5, BLOCKS + 1] {
+            let team = (threads > 0).then(|| Team::new(threads));
+            let (tiles, mut walk) = (Tiles::new(&a, team.as_ref()), Walk::default());
+            assert_eq!(tiles.lopsided, is_lopsided);
+            tiles.prepare(&mut walk);
+            if is_lopsided {
+                let owners = walk.owned.as_ref().unwrap().len() - 1;
+                assert_eq!(owners, threads.clamp(1, BLOCKS));
+            }
+            let mut product = |x: &[f64]| {
+                let mut sums = Vec::new();
+                tiles.sum(
+                    &mut walk,
+                    &mut sums,
+                    x,
+                    |_| 0.0,
+                    |sum, v, j| *sum += v * x[j],
+                );
+                sums
+            };
+            assert_eq!(product(&x), want);
+            let sums = product(&thirds);
+            assert_eq!(same.get_or_insert_with(|| sums.clone()), &sums);
+        }
+    }
+}
