@@ -3,8 +3,8 @@
 //! An entry below the diagonal contributes to its row and to its column. Whoever owns a row adds what comes to it from columns before,
 //! and whoever owns a column what is in it: each goes through its own columns, and looks at those before for entries of its rows. That
 //! is once more over a part of the pattern for each thread, but nothing is built, and with one thread it is one pass over the
-//! columns. What rows and columns far away need is asked for ahead, and in long columns it is searched for: where a few rows or columns
-//! have most of the entries, as in a bundle adjustment, that is done by any number of threads.
+//! columns. What rows and columns far away need is asked for ahead; in long columns an owner's rows are searched for, and in all where a few
+//! rows or columns have most of the entries, as in a bundle adjustment: there rows have as many owners as there are threads.
 //!
 //! Invariant: a row gets the entries of the full matrix in the order of their columns, whoever owns it.
 
@@ -26,8 +26,8 @@ const DENSE: u64 = 3;
 /// Entries ahead of those in work.
 const AHEAD: usize = 24;
 
-/// Entries of a column from which those of an owner's rows are searched for: others are looked at one after the other.
-const LONG: usize = 32;
+/// Entries of a column from which those of an owner's rows are searched for; in shorter ones that reach far they are looked at one after the other.
+pub(crate) const LONG: usize = 32;
 
 /// Rows that an owner sums up elsewhere, at most: where few rows have most of the entries, those on both sides of a cut would be written all the
 /// time, in one line of a cache.
@@ -37,7 +37,8 @@ const NEAR: usize = 64;
 const SAMPLES: usize = 1024;
 const COLUMNS: usize = if cfg!(test) { 2 } else { 64 };
 
-/// Parts of the rows that are told apart are about as long at most, and have about so much of the entries, each a hundredth and less.
+/// Parts of the rows that are told apart have one in so many of the rows at most, and of the entries in columns and in rows about as many, if they
+/// are not single rows.
 const PARTS: usize = 128;
 
 /// What a look at an entry of a column before costs, in hundredths of what an entry of a row does (estimated; it only says where cuts are).
@@ -65,7 +66,7 @@ pub(crate) fn sampled(
     (entries.step_by(step).map(sample).collect(), step)
 }
 
-/// Parts of the rows, neither long nor with much to do, if they are not single rows: where they begin, and n.
+/// Where the [`PARTS`] begin, and n, given the rows of some entries, increasing.
 fn parts(pattern: &Pattern, rows: &[u32]) -> Vec<usize> {
     let (n, nnz) = (pattern.n(), pattern.nnz_lower() as usize);
     let even = (0..PARTS).map(|k| n * k / PARTS);
@@ -131,7 +132,7 @@ pub(crate) fn cuts(pattern: &Pattern, owners: usize) -> Vec<usize> {
     cuts
 }
 
-/// Sums some rows: as [`Tiles::sum`](crate::tiles::Tiles::sum) does all.
+/// Sums some rows: as [`Tiles::sum`](crate::tiles::Tiles::sum) does all. In columns of `searched` entries and more these rows are searched for.
 ///
 /// # Safety
 /// There is room for n sums, and nobody else uses those of these rows.

@@ -257,7 +257,7 @@ impl<'a> Tiles<'a> {
         add: impl Fn(&mut S, f64, usize) + Sync,
     ) {
         let to = self.room(sums);
-        let searched = if self.lopsided { 0 } else { usize::MAX };
+        let searched = if self.lopsided { 0 } else { owners::LONG };
         self.each(cuts.len() - 1, |t| {
             // SAFETY: there is room for n sums, and owners have rows of their own.
             unsafe { owners::sum(self.a, cuts[t]..cuts[t + 1], searched, to, x, &start, &add) };

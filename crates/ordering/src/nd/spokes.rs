@@ -227,8 +227,8 @@ fn joined(whole: &Weighted, left: &[u32]) -> Result<Option<Weighted>, OrderingEr
         }
         let own = whole.neighbors(v);
         let is_spoke = |u: u32| place[u as usize] == NONE;
-        let pairs = own.iter().filter(|&&u| is_spoke(u));
-        let reads: usize = pairs.map(|&u| whole.neighbors(u).len()).sum();
+        let spokes = own.iter().filter(|&&u| is_spoke(u));
+        let reads: usize = spokes.map(|&u| whole.neighbors(u).len()).sum();
         let hubs = own.iter().flat_map(|u| match is_spoke(*u) {
             true => whole.neighbors(*u),
             false => std::slice::from_ref(u),

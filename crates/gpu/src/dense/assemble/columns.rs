@@ -23,10 +23,10 @@ const SHARED_BYTES: usize = 64 << 10;
 /// Fewer children are not worth the question.
 const FEWEST: usize = 64;
 
-/// Microseconds that a tile takes for a part, and a warp for up to 32 rows of a visit, one after the other; blocks of each that are at work at the
-/// same time, on an H200; and what a column takes besides.
-const PART_MICROS: f64 = 1.0;
-const VISIT_MICROS: f64 = 0.1;
+/// Microseconds that a tile takes for a part, and a warp for up to 32 rows of a visit, one after the other (run `columns-on-card`); blocks of each that
+/// are at work at the same time, on an H200; and what a column takes besides.
+const PART_MICROS: f64 = 1.1;
+const VISIT_MICROS: f64 = 0.27;
 const TILES_AT_ONCE: f64 = 396.0;
 const COLUMNS_AT_ONCE: f64 = 396.0;
 const COLUMN_MICROS: f64 = 5.0;
