@@ -50,20 +50,17 @@ pub(crate) fn are_worth(pattern: &Pattern, threads: usize) -> bool {
     threads == 1 || (threads <= MOST && is_dense)
 }
 
-/// Some entries of the lower triangle from one end to the other, of some columns: the column and row of each, and how many there are for each of them.
+/// The rows of about `count` entries of some columns of the lower triangle, from one end to the other, and how many entries each stands for.
 pub(crate) fn sampled(
     pattern: &Pattern,
     columns: Range<usize>,
     count: usize,
-) -> (Vec<[u32; 2]>, usize) {
-    let starts = &pattern.col_ptr()[columns.start..=columns.end];
-    let entries = starts[0] as usize..starts[columns.len()] as usize;
+) -> (impl Iterator<Item = u32>, usize) {
+    let starts = pattern.col_ptr();
+    let entries = starts[columns.start] as usize..starts[columns.end] as usize;
     let step = entries.len().div_ceil(count).max(1);
-    let sample = |at: usize| {
-        let column = columns.start + starts.partition_point(|&start| start <= at as u64) - 1;
-        [column as u32, pattern.row_idx()[at]]
-    };
-    (entries.step_by(step).map(sample).collect(), step)
+    let rows = pattern.row_idx()[entries].iter();
+    (rows.step_by(step).copied(), step)
 }
 
 /// Where the [`PARTS`] begin, and n, given the rows of some entries, increasing.
@@ -90,8 +87,8 @@ pub(crate) fn cuts(pattern: &Pattern, owners: usize) -> Vec<usize> {
     if n == 0 {
         return vec![0; owners + 1];
     }
-    let (entries, each) = sampled(pattern, 0..n, SAMPLES);
-    let mut rows: Vec<u32> = entries.iter().map(|entry| entry[1]).collect();
+    let (rows, each) = sampled(pattern, 0..n, SAMPLES);
+    let mut rows: Vec<u32> = rows.collect();
     rows.sort_unstable();
     let parts = parts(pattern, &rows);
     // Of each part what its rows have of the full matrix, and what is looked at in its columns.
@@ -101,9 +98,10 @@ pub(crate) fn cuts(pattern: &Pattern, owners: usize) -> Vec<usize> {
         let of_rows = rest.partition_point(|&i| (i as usize) < part[1]);
         rest = &rest[of_rows..];
         own.push(100 * ((end - first) as usize + each * of_rows));
+        // Few columns stand for no more than there are.
         let columns = (part[0]..part[1]).step_by(COLUMNS);
-        let lens = columns.map(|j| pattern.rows(j).len().min(LONG));
-        looks.push(LOOK * COLUMNS * lens.sum::<usize>());
+        let lens = columns.clone().map(|j| pattern.rows(j).len().min(LONG));
+        looks.push(LOOK * lens.sum::<usize>() * (part[1] - part[0]) / columns.len());
     }
     // Owners one after another take parts as long as they have time; the last one takes what is left.
     let shared_out = |time: usize| {

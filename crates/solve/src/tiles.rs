@@ -155,7 +155,7 @@ impl<'a> Tiles<'a> {
         let mut all = 0_u32;
         for (c, tiles) in tiles.iter_mut().enumerate().take(self.count) {
             let columns = self.cuts[c]..self.cuts[c + 1];
-            for [_, row] in owners::sampled(self.a.pattern(), columns, ASKED).0 {
+            for row in owners::sampled(self.a.pattern(), columns, ASKED).0 {
                 let block = self.cuts[1..self.count].partition_point(|&cut| cut <= row as usize);
                 tiles[block - c] += 1;
                 all += 1;

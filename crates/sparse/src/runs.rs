@@ -144,7 +144,7 @@ impl Runs {
         &self.rows
     }
 
-    /// Those of one column.
+    /// The same of one run: its part of [`row_idx`](Self::row_idx).
     pub fn rows(&self, run: usize) -> &[u32] {
         &self.rows[self.col_ptr[run] as usize..self.col_ptr[run + 1] as usize]
     }

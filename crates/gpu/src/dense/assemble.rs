@@ -31,6 +31,29 @@ pub struct Child<'a> {
     pub relative: &'a [u32],
 }
 
+impl Child<'_> {
+    /// Where it stands, and the elements that the arena must have for it, as a child of a front of so many rows.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] for rows that do not ascend within the parent, or a place that cannot be.
+    pub(super) fn placed<T: Real>(&self, rows: u32) -> Result<(Placed, u64), GpuError> {
+        let relative = self.relative;
+        let ascending = relative.windows(2).all(|w| w[0] < w[1]);
+        if !ascending || relative.last().is_some_and(|&r| r >= rows) {
+            return Err(shape(
+                "relative indices, which ascend",
+                relative.len() as u64,
+                rows.into(),
+            ));
+        }
+        let order = relative.len() as u32; // at most `rows`, as they ascend
+        let height = FrontShape::of::<T>(0, order)?.update_height;
+        let placed = Placed::packed(self.update, height);
+        let end = placed.check::<T>("update matrix of a child", order, order)?;
+        Ok((placed, end))
+    }
+}
+
 /// A front to be assembled: its panel is added to, its update matrix is written unless it is `fresh`.
 #[derive(Debug, Clone, Copy)]
 pub struct Parent<'a> {
@@ -222,27 +245,9 @@ fn number(n: usize) -> Result<u32, GpuError> {
     u32::try_from(n).map_err(|_| shape("items of a list", n as u64, u32::MAX.into()))
 }
 
-/// Where a child of a parent of so many rows stands, and the elements that the arena must have for it.
-fn checked<T: Real>(child: &Child<'_>, rows: u32) -> Result<(Placed, u64), GpuError> {
-    let relative = child.relative;
-    let ascending = relative.windows(2).all(|w| w[0] < w[1]);
-    if !ascending || relative.last().is_some_and(|&r| r >= rows) {
-        return Err(shape(
-            "relative indices, which ascend",
-            relative.len() as u64,
-            rows.into(),
-        ));
-    }
-    let order = relative.len() as u32; // at most `rows`, as they ascend
-    let height = FrontShape::of::<T>(0, order)?.update_height;
-    let placed = Placed::packed(child.update, height);
-    let end = placed.check::<T>("update matrix of a child", order, order)?;
-    Ok((placed, end))
-}
-
 impl Lists {
     fn add_child<T: Real>(&mut self, child: &Child<'_>, cut: &Cut) -> Result<(), GpuError> {
-        let (Placed { height, .. }, end) = checked::<T>(child, cut.order())?;
+        let (Placed { height, .. }, end) = child.placed::<T>(cut.order())?;
         let relative = child.relative;
         if height >= 1 << BITS {
             let most = (1 << BITS) - 1;

@@ -130,19 +130,8 @@ impl Lists {
         parent: &Front,
         top: u32,
     ) -> Result<(), GpuError> {
-        let (rows, relative) = (parent.pivots + parent.updates, child.relative);
-        let ascending = relative.windows(2).all(|w| w[0] < w[1]);
-        if !ascending || relative.last().is_some_and(|&r| r >= rows) {
-            return Err(shape(
-                "relative indices, which ascend",
-                relative.len() as u64,
-                rows.into(),
-            ));
-        }
-        let order = relative.len() as u32; // at most `rows`, as they ascend
-        let height = FrontShape::of::<T>(0, order)?.update_height;
-        let placed = Placed::packed(child.update, height);
-        let end = placed.check::<T>("update matrix of a child", order, order)?;
+        let (Placed { height, .. }, end) = child.placed::<T>(parent.pivots + parent.updates)?;
+        let (relative, order) = (child.relative, child.relative.len());
         self.needs = end.max(self.needs);
         self.children.push(ChildData {
             update: child.update,

@@ -7,7 +7,7 @@
 
 use std::marker::PhantomData;
 
-use super::{Cut, Parent, checked, number};
+use super::{Cut, Parent, number};
 use crate::dense::{Placed, Real};
 use crate::{DeviceBuffer, DeviceViewMut, Gpu, GpuError, Kernel, Launch, Program, Stream};
 
@@ -101,7 +101,7 @@ pub(super) fn are_sooner<T: Real>(parent: &Parent<'_>, cut: &Cut) -> bool {
     for child in parent
         .children
         .iter()
-        .filter(|c| checked::<T>(c, rows).is_ok())
+        .filter(|c| c.placed::<T>(rows).is_ok())
     {
         own.clear();
         for (&row, left) in child.relative.iter().zip((1..=child.relative.len()).rev()) {
@@ -138,8 +138,11 @@ impl Lists {
         let (rows, mut needs) = (cut.order(), 0);
         // Counts stand one place on, as long as they are summed up; then each says where the next visit of its column goes.
         let mut next = vec![0usize; rows as usize + 1];
+        let mut places = Vec::with_capacity(parent.children.len());
         for child in parent.children {
-            needs = needs.max(checked::<T>(child, rows)?.1);
+            let (placed, end) = child.placed::<T>(rows)?;
+            places.push(placed);
+            needs = needs.max(end);
             child
                 .relative
                 .iter()
@@ -153,8 +156,7 @@ impl Lists {
         number(sum)?;
         self.visits.resize(sum, VisitData::default());
         let firsts = next.clone();
-        for child in parent.children {
-            let (placed, _) = checked::<T>(child, rows)?;
+        for (child, placed) in parent.children.iter().zip(places) {
             let first = number(self.relative.len() + child.relative.len())?;
             let (first, order) = (
                 first - child.relative.len() as u32,

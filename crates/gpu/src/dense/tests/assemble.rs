@@ -2,7 +2,7 @@
 
 use super::super::assemble::by_columns;
 use super::super::{Assembly, Child, Front, FrontShape, Parent, Placed, Real};
-use super::{Random, compare, download, upload};
+use super::{Random, children_of, compare, download, parents_of, upload};
 use crate::testing;
 
 /// About `share` of the rows of a parent, ascending.
@@ -19,8 +19,6 @@ fn parents_are_the_sums_of_their_children() {
 }
 
 fn sums_of_children<T: Real>() {
-    let Some(gpu) = testing::gpu() else { return };
-    let stream = gpu.stream().unwrap();
     let mut random = Random(5);
     let sizes = [
         (1, 0),
@@ -56,33 +54,27 @@ fn sums_of_children<T: Real>() {
         }
         relatives.push(own);
     }
-    let children: Vec<Vec<Child<'_>>> = relatives
-        .iter()
-        .map(|own| {
-            own.iter()
-                .map(|&(update, ref relative)| Child { update, relative })
-                .collect()
-        })
-        .collect();
-    let parents: Vec<Parent<'_>> = fronts
-        .iter()
-        .zip(&children)
-        .map(|(&front, children)| Parent {
-            front,
-            children,
-            gathered: false,
-        })
-        .collect();
-    let values = random.exact::<T>(end);
-    let (mut want, mut owned) = (values.clone(), vec![false; values.len()]);
-    for parent in &parents {
-        sum_up::<T>(parent, &values, &mut want, &mut owned);
+    let children = children_of(&relatives);
+    compare_sums::<T>(
+        &parents_of(&fronts, &children, false),
+        &random.exact::<T>(end),
+    );
+}
+
+/// Compares what the device and the host make of an arena with these values; the assembly.
+fn compare_sums<T: Real>(parents: &[Parent<'_>], values: &[f64]) -> Option<Assembly<T>> {
+    let gpu = testing::gpu()?;
+    let stream = gpu.stream().unwrap();
+    let (mut want, mut owned) = (values.to_vec(), vec![false; values.len()]);
+    for parent in parents {
+        sum_up::<T>(parent, values, &mut want, &mut owned);
     }
-    let mut device = upload::<T>(gpu, &stream, &values);
-    let assembly = Assembly::new(gpu, &stream, &parents).unwrap();
+    let mut device = upload::<T>(gpu, &stream, values);
+    let assembly = Assembly::new(gpu, &stream, parents).unwrap();
     assembly.launch(&stream, &mut device).unwrap();
     let got = download(&stream, &device);
     compare("assembly", &got, &want, |i| owned[i], 0.0);
+    Some(assembly)
 }
 
 #[test]
@@ -91,7 +83,7 @@ fn fronts_with_many_small_children_are_the_sums_of_them() {
     sums_of_many::<f32>();
 }
 
-/// Hundreds of children with a few rows each, and one with many: columns are summed up by several warps.
+/// Thousands of children with a few rows each, and one with many: columns are summed up by several warps.
 fn sums_of_many<T: Real>() {
     let mut random = Random(7);
     let sizes = [(130, 300), (0, 500), (257, 0), (1, 901), (2000, 100)];
@@ -120,38 +112,16 @@ fn sums_of_many<T: Real>() {
         }
         relatives.push(own);
     }
-    let children: Vec<Vec<Child<'_>>> = relatives
-        .iter()
-        .map(|own| {
-            own.iter()
-                .map(|&(update, ref relative)| Child { update, relative })
-                .collect()
-        })
-        .collect();
-    let parents: Vec<Parent<'_>> = (fronts.iter().zip(&children))
-        .map(|(&front, children)| Parent {
-            front,
-            children,
-            gathered: true,
-        })
-        .collect();
+    let children = children_of(&relatives);
+    let parents = parents_of(&fronts, &children, true);
     for parent in &parents {
         assert!(by_columns::<T>(parent), "{:?}", parent.front);
     }
-    let Some(gpu) = testing::gpu() else { return };
-    let stream = gpu.stream().unwrap();
     // Whole numbers: their sums are exact in any order.
     let values: Vec<f64> = (0..end).map(|_| (1000.0 * random.next()).floor()).collect();
-    let (mut want, mut owned) = (values.clone(), vec![false; values.len()]);
-    for parent in &parents {
-        sum_up::<T>(parent, &values, &mut want, &mut owned);
+    if let Some(assembly) = compare_sums::<T>(&parents, &values) {
+        assert!(assembly.gathered().iter().all(Option::is_none));
     }
-    let mut device = upload::<T>(gpu, &stream, &values);
-    let assembly = Assembly::new(gpu, &stream, &parents).unwrap();
-    assert!(assembly.gathered().iter().all(Option::is_none));
-    assembly.launch(&stream, &mut device).unwrap();
-    let got = download(&stream, &device);
-    compare("assembly by columns", &got, &want, |i| owned[i], 0.0);
 }
 
 /// The sums of a parent on the host, and which places it owns.

@@ -1,7 +1,7 @@
 //! Update matrices that are summed up where they are eliminated.
 
 use super::super::{Assembly, Child, Front, FrontShape, Fronts, Parent, Placed, Real, Tile};
-use super::{Random, download, upload};
+use super::{Random, children_of, download, parents_of, upload};
 use crate::testing;
 
 /// Fronts with update matrices of their children, one behind the other, and where all ends.
@@ -61,23 +61,8 @@ fn family<T: Real>(random: &mut Random) -> Family {
 fn eliminated<T: Real>(family: &Family, values: &[f64], tile: Tile, gathered: bool) -> Vec<f64> {
     let gpu = testing::gpu().unwrap();
     let stream = gpu.stream().unwrap();
-    let children: Vec<Vec<Child<'_>>> = family
-        .children
-        .iter()
-        .map(|own| {
-            own.iter()
-                .map(|&(update, ref relative)| Child { update, relative })
-                .collect()
-        })
-        .collect();
-    let parents = family.fronts.iter().zip(&children);
-    let parents: Vec<Parent<'_>> = parents
-        .map(|(&front, children)| Parent {
-            front,
-            children,
-            gathered,
-        })
-        .collect();
+    let children = children_of(&family.children);
+    let parents = parents_of(&family.fronts, &children, gathered);
     let mut arena = upload::<T>(gpu, &stream, values);
     let assembly = Assembly::new(gpu, &stream, &parents).unwrap();
     assembly.launch(&stream, &mut arena).unwrap();

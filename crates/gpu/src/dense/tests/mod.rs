@@ -7,7 +7,7 @@ mod fused;
 mod gather;
 mod product;
 
-use super::{Placed, Real};
+use super::{Child, Front, Parent, Placed, Real};
 use crate::{DeviceBuffer, Gpu, Stream};
 
 /// Numbers in −1..1 from a seed (Marsaglia 2003).
@@ -29,6 +29,31 @@ impl Random {
     fn exact<T: Real>(&mut self, n: u64) -> Vec<f64> {
         (0..n).map(|_| T::from_f64(self.next()).to_f64()).collect()
     }
+}
+
+/// The children of each front, given where the update matrix of each stands and its rows in the parent.
+fn children_of(fronts: &[Vec<(u64, Vec<u32>)>]) -> Vec<Vec<Child<'_>>> {
+    let children = fronts.iter().map(|own| {
+        let children = own.iter();
+        let children = children.map(|&(update, ref relative)| Child { update, relative });
+        children.collect()
+    });
+    children.collect()
+}
+
+/// Fronts with their children, for an assembly.
+fn parents_of<'a>(
+    fronts: &[Front],
+    children: &'a [Vec<Child<'a>>],
+    gathered: bool,
+) -> Vec<Parent<'a>> {
+    let parents = fronts.iter().zip(children);
+    let parents = parents.map(|(&front, children)| Parent {
+        front,
+        children,
+        gathered,
+    });
+    parents.collect()
 }
 
 /// The distance of 1 to the next number.
