@@ -14,17 +14,18 @@ def run(command, *arguments):
     return json.loads(done.stdout)
 
 
-for name in sys.argv[2:]:
-    classes["unpack"](name)
-    for precision in ("f64", "f32", "mixed"):
-        for command in ("old", "tamarack"):
-            found = run(command, "solve", "--device", "gpu", "--precision", precision)
-            error, solved = found["accuracy"]["normwise_backward_error"], found["accuracy"]["solved"]
-            flops, first = found["analysis"]["flops"] / 1e9, 1e3 * found["factorize"]["seconds"]
-            text = f"berr {error:.1e} {solved} {found['analysis']['ordering']} {flops:.2f}G first {first:.1f} ms"
-            print(name, precision, command.replace("tamarack", "new"), text, flush=True)
-    for _ in range(int(sys.argv[1])):
-        for command in ("old", "tamarack"):
-            found = run(command, "bench", "--device", "gpu", "--repeat", "5")
-            print(name, command.replace("tamarack", "new"), classes["phases"](found), flush=True)
-    print(name, "cpu", classes["phases"](run("tamarack", "bench", "--device", "cpu", "--repeat", "3")), flush=True)
+if __name__ == "__main__":
+    for name in sys.argv[2:]:
+        classes["unpack"](name)
+        for precision in ("f64", "f32", "mixed"):
+            for command in ("old", "tamarack"):
+                found = run(command, "solve", "--device", "gpu", "--precision", precision)
+                error, solved = found["accuracy"]["normwise_backward_error"], found["accuracy"]["solved"]
+                flops, first = found["analysis"]["flops"] / 1e9, 1e3 * found["factorize"]["seconds"]
+                text = f"berr {error:.1e} {solved} {found['analysis']['ordering']} {flops:.2f}G first {first:.1f} ms"
+                print(name, precision, command.replace("tamarack", "new"), text, flush=True)
+        for _ in range(int(sys.argv[1])):
+            for command in ("old", "tamarack"):
+                found = run(command, "bench", "--device", "gpu", "--repeat", "5")
+                print(name, command.replace("tamarack", "new"), classes["phases"](found), flush=True)
+        print(name, "cpu", classes["phases"](run("tamarack", "bench", "--device", "cpu", "--repeat", "3")), flush=True)

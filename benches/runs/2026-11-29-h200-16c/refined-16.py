@@ -1,17 +1,11 @@
 """Two builds of the command on the host with 2 and 16 threads, every phase by turns, and the new one on the GPU: refined-16.py NAME...
 
-The commands `old` and `tamarack`, classes-on-card.py and its folder of packed patterns lie beside this program.
+The commands `old` and `tamarack`, columns-on-card.py, classes-on-card.py and its folder of packed patterns lie beside this program. The lines came from one file.
 """
-import json, os, runpy, subprocess, sys
+import os, runpy, sys
 
-here = os.path.dirname(os.path.abspath(__file__))
-classes = runpy.run_path(f"{here}/classes-on-card.py")
-
-
-def run(command, *arguments):
-    done = subprocess.run([f"{here}/{command}", *arguments, "--json", "-q", classes["matrix"]], capture_output=True, text=True, timeout=150)
-    return json.loads(done.stdout)
-
+shared = runpy.run_path(os.path.join(os.path.dirname(os.path.abspath(__file__)), "columns-on-card.py"))
+classes, run = shared["classes"], shared["run"]
 
 for name in sys.argv[1:]:
     classes["unpack"](name)
