@@ -133,16 +133,16 @@ fn distance(
     residual: &mut Residual,
     inverse: &mut impl Inverse,
 ) -> Result<f64, SolveError> {
-    let n = matrix.tiles.a.n();
+    let n = matrix.blocks.a.n();
     let (mut y, mut z) = (zeroed(n), zeroed(n));
     norm1_estimate(n, |x: &mut [f64], transposed| {
         if transposed == Transposed(true) {
-            residual.product(&matrix.tiles, x, &mut z);
+            residual.product(&matrix.blocks, x, &mut z);
             inverse.apply(&mut z, 1)?;
         } else {
             y.copy_from_slice(x);
             inverse.apply(&mut y, 1)?;
-            residual.product(&matrix.tiles, &y, &mut z);
+            residual.product(&matrix.blocks, &y, &mut z);
         }
         x.iter_mut().zip(&z).for_each(|(x, z)| *x = z - *x);
         Ok(())

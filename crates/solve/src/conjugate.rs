@@ -10,12 +10,12 @@ use tamarack_gpu::spmv::Progress;
 use tamarack_sparse::memory::zeroed;
 
 use crate::backward::Errors;
+use crate::blocks::Blocks;
 use crate::error::SolveError;
 use crate::inverse::Inverse;
 use crate::refine::{Measured, RefineOptions};
 use crate::report::ColumnReport;
 use crate::residual::{Residual, norm};
-use crate::tiles::Tiles;
 
 /// Steps of conjugate gradients for one column, at most.
 const MAX_STEPS: usize = 300;
@@ -199,7 +199,7 @@ impl<I: Inverse + ?Sized> Vectors for Here<'_, I> {
     }
 
     fn begin(&mut self, reduction: f64, most: usize) -> Result<(), SolveError> {
-        self.residual.copy_to(&self.matrix.tiles, &mut self.r);
+        self.residual.copy_to(&self.matrix.blocks, &mut self.r);
         self.z.copy_from_slice(&self.r);
         for zero in [&mut self.d, &mut self.p, &mut self.ap] {
             zero.fill(0.0);
@@ -223,11 +223,11 @@ impl<I: Inverse + ?Sized> Vectors for Here<'_, I> {
             return Ok(());
         }
         // r − r′ = −α A p
-        let tiles = &self.matrix.tiles;
-        let beta = -self.alpha * dot(tiles, &self.z, &self.ap) / self.rz;
-        self.rz = dot(tiles, &self.r, &self.z);
+        let blocks = &self.matrix.blocks;
+        let beta = -self.alpha * dot(blocks, &self.z, &self.ap) / self.rz;
+        self.rz = dot(blocks, &self.r, &self.z);
         let z = &self.z;
-        tiles.split([&mut self.p], |rows, [p]| {
+        blocks.split([&mut self.p], |rows, [p]| {
             for (p, z) in p.iter_mut().zip(&z[rows]) {
                 *p = z + beta * *p;
             }
@@ -242,16 +242,16 @@ impl<I: Inverse + ?Sized> Vectors for Here<'_, I> {
             return Ok(());
         }
         self.progress.taken += 1;
-        let tiles = &self.matrix.tiles;
-        self.residual.product(tiles, &self.p, &mut self.ap);
-        let curvature = dot(tiles, &self.p, &self.ap);
+        let blocks = &self.matrix.blocks;
+        self.residual.product(blocks, &self.p, &mut self.ap);
+        let curvature = dot(blocks, &self.p, &self.ap);
         if !(curvature > 0.0) {
             self.progress.going = false;
             return Ok(());
         }
         self.alpha = self.rz / curvature;
         let (p, ap, alpha) = (&self.p, &self.ap, self.alpha);
-        tiles.split(
+        blocks.split(
             [&mut self.d, &mut self.r, &mut self.z],
             |rows, [d, r, z]| {
                 let along = |to: &mut [f64], alpha: f64, v: &[f64]| {
@@ -271,8 +271,8 @@ impl<I: Inverse + ?Sized> Vectors for Here<'_, I> {
 }
 
 /// `aᵀb`, by blocks of rows, so that its bits do not depend on the number of threads.
-fn dot(tiles: &Tiles<'_>, a: &[f64], b: &[f64]) -> f64 {
-    tiles.total(|rows| {
+fn dot(blocks: &Blocks<'_>, a: &[f64], b: &[f64]) -> f64 {
+    blocks.total(|rows| {
         let pairs = a[rows.clone()].iter().zip(&b[rows]);
         pairs.map(|(a, b)| a * b).sum()
     })

@@ -46,7 +46,7 @@ pub(crate) struct FullRows {
 }
 
 /// Calls `body(0..count)`, side by side.
-type Each<'a> = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + 'a;
+pub(crate) type Each<'a> = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + 'a;
 
 impl FullRows {
     /// Whether entries can be numbered.

@@ -7,6 +7,7 @@
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
 mod backward;
+mod blocks;
 mod condition;
 mod conjugate;
 mod copy;
@@ -30,7 +31,6 @@ mod rows;
 mod share;
 mod solver;
 mod substitution;
-mod tiles;
 mod top;
 mod walk;
 mod workspace;

@@ -13,11 +13,11 @@ use tamarack_sparse::memory::make_room;
 use tamarack_sparse::{Pattern, SymmetricCsc};
 
 use crate::backward::Errors;
+use crate::blocks::Blocks;
 use crate::error::{SolveError, check_len};
 use crate::inverse::Inverse;
 use crate::report::{ColumnReport, RefineReport, Verdict};
 use crate::residual::{LANES, Norms, Residual, ResidualPrecision};
-use crate::tiles::Tiles;
 
 /// How answers are refined.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,16 +76,16 @@ pub struct RefineWorkspace {
 /// A matrix with what measuring errors needs to know of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured<'a> {
-    pub tiles: Tiles<'a>,
+    pub blocks: Blocks<'a>,
     pub norms: Norms,
 }
 
 impl<'a> Measured<'a> {
     /// Measures a matrix with the help of `team`; overwrites the residual.
     pub fn new(a: &'a SymmetricCsc<f64>, team: Option<&'a Team>, residual: &mut Residual) -> Self {
-        let tiles = Tiles::new(a, team);
-        let norms = residual.measure(&tiles);
-        Self { tiles, norms }
+        let blocks = Blocks::new(a, team);
+        let norms = residual.measure(&blocks);
+        Self { blocks, norms }
     }
 
     /// The same, with the errors of one column's answer where they are found on the way.
@@ -96,13 +96,13 @@ impl<'a> Measured<'a> {
         (x, b): (&[f64], &[f64]),
         options: &RefineOptions,
     ) -> (Self, Option<Errors>) {
-        let tiles = Tiles::new(a, team);
+        let blocks = Blocks::new(a, team);
         let alone = b.len() == a.n() && options.residual == ResidualPrecision::Double;
-        if !alone || !tiles.is_heavy() {
+        if !alone || !blocks.is_heavy() {
             return (Self::new(a, team, residual), None);
         }
-        let (norms, errors) = residual.measure_alone(&tiles, x, b);
-        (Self { tiles, norms }, Some(errors))
+        let (norms, errors) = residual.measure_alone(&blocks, x, b);
+        (Self { blocks, norms }, Some(errors))
     }
 
     /// Residual and errors of one column.
@@ -113,7 +113,7 @@ impl<'a> Measured<'a> {
         b: &[f64],
         precision: ResidualPrecision,
     ) -> Errors {
-        residual.alone(&self.tiles, &self.norms, x, b, precision)
+        residual.alone(&self.blocks, &self.norms, x, b, precision)
     }
 
     /// The same of some columns, one or up to [`LANES`] together.
@@ -125,7 +125,7 @@ impl<'a> Measured<'a> {
         columns: &[usize],
         options: &RefineOptions,
     ) -> [Errors; LANES] {
-        let of = |v, c| column(v, self.tiles.a.n(), c);
+        let of = |v, c| column(v, self.blocks.a.n(), c);
         if let &[c] = columns {
             let precision = options.residual;
             return [self.errors(residual, of(x, c), of(b, c), precision); LANES];
@@ -134,7 +134,7 @@ impl<'a> Measured<'a> {
         let lanes: [usize; LANES] =
             std::array::from_fn(|lane| columns[lane.min(columns.len() - 1)]);
         let (x, b) = (lanes.map(|c| of(x, c)), lanes.map(|c| of(b, c)));
-        residual.together(&self.tiles, &self.norms, x, b)
+        residual.together(&self.blocks, &self.norms, x, b)
     }
 }
 
@@ -181,8 +181,8 @@ fn refine_few(
     options: &RefineOptions,
     workspace: &mut RefineWorkspace,
 ) -> Result<(), SolveError> {
-    let n = matrix.tiles.a.n();
-    let goal = options.goal(matrix.tiles.a.pattern());
+    let n = matrix.blocks.a.n();
+    let goal = options.goal(matrix.blocks.a.pattern());
     let RefineWorkspace {
         residual,
         correction,
@@ -216,8 +216,8 @@ fn refine_few(
                     Verdict::GoOn => {
                         let to = &mut correction[kept * n..(kept + 1) * n];
                         match group.len() {
-                            1 => residual.copy_to(&matrix.tiles, to),
-                            _ => residual.copy_lane_to(lane, &matrix.tiles, to),
+                            1 => residual.copy_to(&matrix.blocks, to),
+                            _ => residual.copy_lane_to(lane, &matrix.blocks, to),
                         }
                         active[kept] = c;
                         kept += 1;
@@ -234,7 +234,7 @@ fn refine_few(
         for (k, &c) in active.iter().enumerate() {
             let xc = &mut x[c * n..(c + 1) * n];
             let step = &mut correction[k * n..(k + 1) * n];
-            matrix.tiles.split([xc, step], |_, [x, step]| {
+            matrix.blocks.split([xc, step], |_, [x, step]| {
                 for (x, d) in x.iter_mut().zip(step) {
                     // The old x stays behind, to be taken back if the step was for the worse.
                     let old = std::mem::replace(x, *x + *d);

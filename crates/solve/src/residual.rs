@@ -1,15 +1,15 @@
 //! The residual `r = b − A x` and the size it is measured against, `|A||x| + |b|`.
 //!
 //! One pass over the lower triangle for one right-hand side or four together, each entry used on both sides of the diagonal: about 12 bytes
-//! and 8 operations an entry, 28 bytes where columns reach far, by all threads ([`Tiles`]). The order of
+//! and 8 operations an entry, 28 bytes where columns reach far, by all threads ([`Blocks`]). The order of
 //! sums follows from the pattern, so the bits do not depend on the number of threads; nothing is
 //! allocated the second time.
 
 use std::mem::ManuallyDrop;
 
 use crate::backward::Errors;
+use crate::blocks::{BLOCKS, Blocks, Walk};
 use crate::substitution::Shared;
-use crate::tiles::{BLOCKS, Tiles, Walk};
 
 /// Precision in which residuals are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl<const W: usize> Row<W> {
 
     /// Subtracts an entry's products.
     #[inline(always)]
-    fn subtract(&mut self, v: f64, x: &[f64; W]) {
+    fn subtract(&mut self, v: f64, x: [f64; W]) {
         for (lane, x) in x.iter().enumerate() {
             let product = v * x;
             self.r[lane] -= product;
@@ -117,59 +117,60 @@ impl<const W: usize> Row<W> {
 
 impl Residual {
     /// Copies `b − A x` of the right-hand side that was alone to `to`, of length n.
-    pub fn copy_to(&self, tiles: &Tiles<'_>, to: &mut [f64]) {
+    pub fn copy_to(&self, blocks: &Blocks<'_>, to: &mut [f64]) {
         match self.are_first {
-            true => copy_lane(self.rows.as_chunks::<2>().0, 0, tiles, to),
-            false => copy_lane(&self.rows, 0, tiles, to),
+            true => copy_lane(self.rows.as_chunks::<2>().0, 0, blocks, to),
+            false => copy_lane(&self.rows, 0, blocks, to),
         }
     }
 
     /// The same of one of those that were together.
-    pub fn copy_lane_to(&self, lane: usize, tiles: &Tiles<'_>, to: &mut [f64]) {
-        copy_lane(&self.together, lane, tiles, to);
+    pub fn copy_lane_to(&self, lane: usize, blocks: &Blocks<'_>, to: &mut [f64]) {
+        copy_lane(&self.together, lane, blocks, to);
     }
 
     /// `y ← A x` for the matrix that was measured last.
-    pub fn product(&mut self, tiles: &Tiles<'_>, x: &[f64], y: &mut Vec<f64>) {
-        let add = |sum: &mut f64, v: f64, j: usize| *sum += v * x[j];
-        tiles.sum(&mut self.walk, y, x, |_| 0.0, add);
+    pub fn product(&mut self, blocks: &Blocks<'_>, x: &[f64], y: &mut Vec<f64>) {
+        let add = |sum: &mut f64, v: f64, x: f64| *sum += v * x;
+        blocks.sum(&mut self.walk, y, x, |_| 0.0, add);
     }
 
     /// Norm and row counts of a matrix, and what residuals of it need; overwrites the rows.
-    pub fn measure(&mut self, tiles: &Tiles<'_>) -> Norms {
-        tiles.prepare(&mut self.walk);
+    pub fn measure(&mut self, blocks: &Blocks<'_>) -> Norms {
+        blocks.prepare(&mut self.walk);
         let nothing = Row {
             r: [0.0],
             size: [0.0],
         };
         self.are_first = false;
         // Entries are counted in `r`.
-        let add = |row: &mut Row<1>, v: f64, _| {
+        let add = |row: &mut Row<1>, v: f64, ()| {
             row.r[0] += 1.0;
             row.size[0] += v.abs();
         };
-        tiles.sum(&mut self.walk, &mut self.rows, &[(); 0], |_| nothing, add);
-        norms(&self.rows, tiles, |row| (row.size[0], row.r[0]))
+        let x = vec![(); blocks.a.n()]; // no memory
+        blocks.sum(&mut self.walk, &mut self.rows, &x, |_| nothing, add);
+        norms(&self.rows, blocks, |row| (row.size[0], row.r[0]))
     }
 
     /// The same with the errors of the answer `x` to one right-hand side `b`, in one pass over the matrix. For matrices
-    /// [with many entries](Tiles::is_heavy): rows are twice as long meanwhile.
-    pub fn measure_alone(&mut self, tiles: &Tiles<'_>, x: &[f64], b: &[f64]) -> (Norms, Errors) {
-        tiles.prepare(&mut self.walk);
+    /// [with many entries](Blocks::is_heavy): rows are twice as long meanwhile.
+    pub fn measure_alone(&mut self, blocks: &Blocks<'_>, x: &[f64], b: &[f64]) -> (Norms, Errors) {
+        blocks.prepare(&mut self.walk);
         let nothing = Row {
             r: [0.0],
             size: [0.0],
         };
         let start = |i: usize| [Row::start([b[i]]), nothing];
-        let add = |[row, of]: &mut FirstRow, v: f64, j: usize| {
-            row.subtract(v, &[x[j]]);
+        let add = |[row, of]: &mut FirstRow, v: f64, x: f64| {
+            row.subtract(v, [x]);
             of.r[0] += v.abs();
             of.size[0] += 1.0;
         };
         let mut first = in_pairs(std::mem::take(&mut self.rows));
-        tiles.sum(&mut self.walk, &mut first, x, start, add);
-        let norms = norms(&first, tiles, |[_, of]| (of.r[0], of.size[0]));
-        let [errors] = errors(&first, tiles, &norms, [x], [b]);
+        blocks.sum(&mut self.walk, &mut first, x, start, add);
+        let norms = norms(&first, blocks, |[_, of]| (of.r[0], of.size[0]));
+        let [errors] = errors(&first, blocks, &norms, [x], [b]);
         self.rows = first.into_flattened();
         self.are_first = true;
         (norms, errors)
@@ -178,7 +179,7 @@ impl Residual {
     /// Errors of the answer `x` to one right-hand side `b` of the matrix that was measured last, user order; its residual stays here.
     pub fn alone(
         &mut self,
-        tiles: &Tiles<'_>,
+        blocks: &Blocks<'_>,
         norms: &Norms,
         x: &[f64],
         b: &[f64],
@@ -188,36 +189,36 @@ impl Residual {
         match precision {
             ResidualPrecision::Double => {
                 let (x, _) = x.as_chunks();
-                subtract(&mut self.walk, &mut self.rows, tiles, x, [b]);
+                subtract(&mut self.walk, &mut self.rows, blocks, x, [b]);
             }
-            ResidualPrecision::Quad => self.quad(tiles, x, b),
+            ResidualPrecision::Quad => self.quad(blocks, x, b),
         }
-        let [errors] = errors(&self.rows, tiles, norms, [x], [b]);
+        let [errors] = errors(&self.rows, blocks, norms, [x], [b]);
         errors
     }
 
     /// The same for several together, in double precision: the same bits, and the matrix is read once.
     pub fn together(
         &mut self,
-        tiles: &Tiles<'_>,
+        blocks: &Blocks<'_>,
         norms: &Norms,
         x: [&[f64]; LANES],
         b: [&[f64]; LANES],
     ) -> [Errors; LANES] {
-        tiles.fill(&mut self.x, |i| x.map(|x| x[i]));
-        subtract(&mut self.walk, &mut self.together, tiles, &self.x, b);
-        errors(&self.together, tiles, norms, x, b)
+        blocks.fill(&mut self.x, |i| x.map(|x| x[i]));
+        subtract(&mut self.walk, &mut self.together, blocks, &self.x, b);
+        errors(&self.together, blocks, norms, x, b)
     }
 
-    fn quad(&mut self, tiles: &Tiles<'_>, x: &[f64], b: &[f64]) {
+    fn quad(&mut self, blocks: &Blocks<'_>, x: &[f64], b: &[f64]) {
         let start = |i: usize| LongRow {
             row: Row::start([b[i]]),
             low: 0.0,
         };
         // `r −= v·x`, with the errors of product and sum kept apart.
-        let add = |to: &mut LongRow, v: f64, j: usize| {
-            let product = v * x[j];
-            let product_error = v.mul_add(x[j], -product);
+        let add = |to: &mut LongRow, v: f64, x: f64| {
+            let product = v * x;
+            let product_error = v.mul_add(x, -product);
             let before = to.row.r[0];
             let sum = before - product;
             let part = sum - before;
@@ -226,9 +227,9 @@ impl Residual {
             to.row.size[0] += product.abs();
             to.low += sum_error - product_error;
         };
-        tiles.sum(&mut self.walk, &mut self.long, x, start, add);
+        blocks.sum(&mut self.walk, &mut self.long, x, start, add);
         let long = &self.long;
-        tiles.fill(&mut self.rows, |i| {
+        blocks.fill(&mut self.rows, |i| {
             let LongRow { row, low } = long[i];
             let r = [row.r[0] + low];
             Row { r, ..row }
@@ -240,19 +241,19 @@ impl Residual {
 fn subtract<const W: usize>(
     walk: &mut Walk,
     rows: &mut Vec<Row<W>>,
-    tiles: &Tiles<'_>,
+    blocks: &Blocks<'_>,
     x: &[[f64; W]],
     b: [&[f64]; W],
 ) {
     let start = |i: usize| Row::start(b.map(|b| b[i]));
-    tiles.sum(walk, rows, x, start, |row, v, j| row.subtract(v, &x[j]));
+    blocks.sum(walk, rows, x, start, |row, v, x| row.subtract(v, x));
 }
 
 /// Largest sum and largest count of all rows, given those of one.
-fn norms<S: Sync>(all: &[S], tiles: &Tiles<'_>, of: impl Fn(&S) -> (f64, f64) + Sync) -> Norms {
+fn norms<S: Sync>(all: &[S], blocks: &Blocks<'_>, of: impl Fn(&S) -> (f64, f64) + Sync) -> Norms {
     let mut parts = [(0.0, 0.0); BLOCKS];
     let found = Shared(parts.as_mut_ptr());
-    tiles.for_rows(|block, rows| {
+    blocks.for_rows(|block, rows| {
         let own = &all[rows];
         let sums = largest(own.iter().map(|row| of(row).0));
         let counts = largest(own.iter().map(|row| of(row).1));
@@ -271,7 +272,7 @@ fn norms<S: Sync>(all: &[S], tiles: &Tiles<'_>, of: impl Fn(&S) -> (f64, f64) + 
 /// zero has no error. NaN where anything is, and where a denominator overflows.
 fn errors<const W: usize>(
     rows: &[impl HasRow<W>],
-    tiles: &Tiles<'_>,
+    blocks: &Blocks<'_>,
     norms: &Norms,
     x: [&[f64]; W],
     b: [&[f64]; W],
@@ -279,7 +280,7 @@ fn errors<const W: usize>(
     let safe = (norms.most_entries + 1) as f64 * f64::MIN_POSITIVE;
     let mut parts = [[Largest::default(); W]; BLOCKS];
     let found = Shared(parts.as_mut_ptr());
-    tiles.for_rows(|block, of| {
+    blocks.for_rows(|block, of| {
         let part = std::array::from_fn(|lane| {
             let own = rows[of.clone()].iter().map(HasRow::row);
             let error = |row: &Row<W>| quotient(row.r[lane].abs(), row.size[lane] + safe);
@@ -311,10 +312,10 @@ fn errors<const W: usize>(
 fn copy_lane<const W: usize>(
     all: &[impl HasRow<W>],
     lane: usize,
-    tiles: &Tiles<'_>,
+    blocks: &Blocks<'_>,
     to: &mut [f64],
 ) {
-    tiles.split([to], |rows, [to]| {
+    blocks.split([to], |rows, [to]| {
         let pairs = to.iter_mut().zip(&all[rows]);
         pairs.for_each(|(to, has)| *to = has.row().r[lane]);
     });
@@ -373,16 +374,16 @@ mod tests {
             let b: Vec<f64> = x.iter().rev().copied().collect();
             for threads in [1, 3] {
                 let team = Team::new(threads);
-                let tiles = Tiles::new(&a, Some(&team));
+                let blocks = Blocks::new(&a, Some(&team));
                 let [mut one, mut other] = [Residual::default(), Residual::default()];
-                let (norms, errors) = one.measure_alone(&tiles, &x, &b);
-                assert_eq!(norms, other.measure(&tiles));
+                let (norms, errors) = one.measure_alone(&blocks, &x, &b);
+                assert_eq!(norms, other.measure(&blocks));
                 assert!((norms.norm / a.norm_inf() - 1.0).abs() < 1e-14);
                 let double = ResidualPrecision::Double;
-                assert_eq!(errors, other.alone(&tiles, &norms, &x, &b, double));
+                assert_eq!(errors, other.alone(&blocks, &norms, &x, &b, double));
                 let [mut to, mut to_other] = [vec![0.0; a.n()], vec![0.0; a.n()]];
-                one.copy_to(&tiles, &mut to);
-                other.copy_to(&tiles, &mut to_other);
+                one.copy_to(&blocks, &mut to);
+                other.copy_to(&blocks, &mut to_other);
                 assert_eq!(to, to_other);
             }
         }

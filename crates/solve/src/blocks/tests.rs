@@ -1,7 +1,6 @@
 //! Every entry comes once, in one order for any number of threads.
 
 use super::*;
-use std::sync::Mutex;
 
 /// A matrix whose columns reach far and near.
 fn matrix(n: usize) -> SymmetricCsc<f64> {
@@ -25,32 +24,57 @@ fn reaching(n: usize, rows_of: impl Fn(usize) -> Vec<usize>) -> SymmetricCsc<f64
     SymmetricCsc::lower(n, &ptr, &rows, &values).unwrap()
 }
 
+/// All entries of every row of the full matrix in the order of their columns, as a number that depends on both.
+fn in_order(a: &SymmetricCsc<f64>, x: &[u32]) -> Vec<u64> {
+    let mut sums = vec![1; a.n()];
+    let entries = (0..a.n()).flat_map(|j| {
+        let (rows, values) = a.column(j);
+        rows.iter()
+            .zip(values)
+            .map(move |(&i, &v)| (i as usize, j, v))
+    });
+    // Columns of the upper triangle are rows of the lower one.
+    let mut full: Vec<(usize, usize, f64)> = entries
+        .flat_map(|(i, j, v)| [(j, i, v), (i, j, v)])
+        .collect();
+    full.sort_by_key(|&(row, column, _)| (column, row));
+    full.dedup_by_key(|&mut (row, column, _)| (column, row));
+    for (row, column, v) in full {
+        mix(&mut sums[row], v, x[column]);
+    }
+    sums
+}
+
+fn mix(sum: &mut u64, v: f64, x: u32) {
+    let entry = (v as u64) << 32 | u64::from(x);
+    *sum = (sum.rotate_left(7) ^ entry).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+}
+
 #[test]
-fn every_entry_comes_once_and_in_the_same_order_for_every_team() {
-    for n in [1, 100, 20_000] {
-        let a = matrix(n);
-        let mut want: Option<Vec<Vec<f64>>> = None;
-        for threads in [0, 1, 3] {
+fn every_row_gets_its_entries_once_in_the_order_of_columns_from_every_team() {
+    let near = reaching(20_000, |j| vec![j, j + 1, j + 2, j + 40, j + 41, j + 100]);
+    let dense = reaching(20_000, |j| {
+        let last = 19_990..20_000;
+        [j, j + 3]
+            .into_iter()
+            .chain(last.filter(|&i| i >= j))
+            .collect()
+    });
+    for a in [matrix(1), matrix(100), matrix(20_000), near, dense] {
+        let x: Vec<u32> = (0..a.n() as u32).map(|j| j ^ 0x5a5a).collect();
+        let want = in_order(&a, &x);
+        for threads in [0, 1, 2, 3, 4, 7, BLOCKS + 1] {
             let team = (threads > 0).then(|| Team::new(threads));
-            let tiles = Tiles::new(&a, team.as_ref());
-            let seen: Vec<Mutex<Vec<f64>>> = (0..n).map(|_| Mutex::default()).collect();
-            let mut next = Vec::new();
-            for _ in 0..2 {
-                tiles.for_each(&mut next, |j, rows, values| {
-                    // Two bodies in one row or column at a time would fail to lock.
-                    let mut column = seen[j].try_lock().unwrap();
-                    column.extend_from_slice(values);
-                    for (&i, &v) in rows.iter().zip(values) {
-                        if i as usize != j {
-                            seen[i as usize].try_lock().unwrap().push(v);
-                        }
-                    }
-                });
+            let blocks = Blocks::new(&a, team.as_ref());
+            let mut walk = Walk::default();
+            blocks.prepare(&mut walk);
+            // Rows that are asked for ahead, too.
+            for asked in [false, true] {
+                walk.owners.ask_ahead(asked);
+                let mut sums = Vec::new();
+                blocks.sum(&mut walk, &mut sums, &x, |_| 1, mix);
+                assert_eq!(sums, want, "{} rows, {threads} threads", a.n());
             }
-            let seen: Vec<Vec<f64>> = seen.into_iter().map(|s| s.into_inner().unwrap()).collect();
-            let total: usize = seen.iter().map(Vec::len).sum();
-            assert_eq!(total, 2 * a.pattern().nnz_full() as usize);
-            assert_eq!(want.get_or_insert_with(|| seen.clone()), &seen);
         }
     }
 }
@@ -75,16 +99,14 @@ fn columns_that_reach_far_are_summed_by_rows_with_the_same_sums() {
         let mut same: Option<Vec<f64>> = None;
         for threads in [0, 1, 3, 4, 5] {
             let team = (threads > 0).then(|| Team::new(threads));
-            let tiles = Tiles::new(&a, team.as_ref());
+            let blocks = Blocks::new(&a, team.as_ref());
             let product = |walk: &mut Walk, x: &[f64]| {
                 let mut sums = vec![1.0; n + 1];
-                tiles.sum(walk, &mut sums, x, |_| 0.0, |sum, v, j| *sum += v * x[j]);
+                blocks.sum(walk, &mut sums, x, |_| 0.0, |sum, v, x| *sum += v * x);
                 sums
             };
             let mut walk = Walk::default();
-            assert_eq!(product(&mut walk, &x), want);
-            tiles.prepare(&mut walk);
-            assert_eq!(walk.owned.is_some(), far && threads <= owners::MOST);
+            blocks.prepare(&mut walk);
             assert_eq!(walk.rows.is_some(), far && threads > owners::MOST);
             assert_eq!(product(&mut walk, &x), want);
             let sums = product(&mut walk, &thirds);
@@ -109,11 +131,11 @@ fn few_rows_with_most_of_the_entries_have_fewer_owners() {
         a.matvec(&x, &mut want);
         for threads in 1..=5 {
             let team = Team::new(threads);
-            let (tiles, mut walk) = (Tiles::new(&a, Some(&team)), Walk::default());
-            tiles.prepare(&mut walk);
+            let (blocks, mut walk) = (Blocks::new(&a, Some(&team)), Walk::default());
+            blocks.prepare(&mut walk);
             let mut sums = Vec::new();
-            let add = |sum: &mut f64, v: f64, j: usize| *sum += v * x[j];
-            tiles.sum(&mut walk, &mut sums, &x, |_| 0.0, add);
+            let add = |sum: &mut f64, v: f64, x: f64| *sum += v * x;
+            blocks.sum(&mut walk, &mut sums, &x, |_| 0.0, add);
             assert_eq!(sums, want, "{dense} rows, {threads} threads");
         }
     }
@@ -130,17 +152,11 @@ fn rows_are_those_of_the_matrix_that_was_prepared_for_last() {
     for a in [&first, &same_pattern, &fewer, &fewer, &first] {
         let mut want = vec![0.0; a.n()];
         a.matvec(&x, &mut want);
-        let tiles = Tiles::new(a, Some(&team));
-        tiles.prepare(&mut walk);
+        let blocks = Blocks::new(a, Some(&team));
+        blocks.prepare(&mut walk);
         assert!(walk.rows.is_some());
         let mut sums = Vec::new();
-        tiles.sum(
-            &mut walk,
-            &mut sums,
-            &x,
-            |_| 0.0,
-            |sum, v, j| *sum += v * x[j],
-        );
+        blocks.sum(&mut walk, &mut sums, &x, |_| 0.0, |sum, v, x| *sum += v * x);
         assert_eq!(sums, want);
     }
 }
@@ -159,7 +175,7 @@ fn few_rows_or_columns_with_most_of_the_entries_are_summed_by_owners_of_any_numb
         0..12 => (j..n).collect(),
         _ => vec![j],
     });
-    // What a tile has is not more than others have: no owners.
+    // What a tile has is not more than others have.
     let even = reaching(n, |j| (0..12).map(|k| j + k * (n - j) / 12).collect());
     for (a, is_lopsided) in [(last, true), (first, true), (even, false)] {
         let x: Vec<f64> = (0..n).map(|j| (j % 13) as f64).collect();
@@ -169,22 +185,15 @@ fn few_rows_or_columns_with_most_of_the_entries_are_summed_by_owners_of_any_numb
         let mut same: Option<Vec<f64>> = None;
         for threads in [0, 1, 2, 5, BLOCKS + 1] {
             let team = (threads > 0).then(|| Team::new(threads));
-            let (tiles, mut walk) = (Tiles::new(&a, team.as_ref()), Walk::default());
-            assert_eq!(tiles.lopsided, is_lopsided);
-            tiles.prepare(&mut walk);
+            let (blocks, mut walk) = (Blocks::new(&a, team.as_ref()), Walk::default());
+            assert_eq!(blocks.lopsided, is_lopsided);
+            blocks.prepare(&mut walk);
             if is_lopsided {
-                let owners = walk.owned.as_ref().unwrap().len() - 1;
-                assert_eq!(owners, threads.clamp(1, BLOCKS));
+                assert_eq!(walk.owners.count(), threads.clamp(1, BLOCKS));
             }
             let mut product = |x: &[f64]| {
                 let mut sums = Vec::new();
-                tiles.sum(
-                    &mut walk,
-                    &mut sums,
-                    x,
-                    |_| 0.0,
-                    |sum, v, j| *sum += v * x[j],
-                );
+                blocks.sum(&mut walk, &mut sums, x, |_| 0.0, |sum, v, x| *sum += v * x);
                 sums
             };
             assert_eq!(product(&x), want);
