@@ -26,8 +26,9 @@ pub(crate) const BLOCKS: usize = 16;
 /// Entries below which the matrix is one block: the pass takes less than waking a thread.
 const SMALL: u64 = 1 << 15;
 
-/// Of so many columns one is asked how far it reaches.
+/// Of so many columns one is asked how far it reaches, and at most so many of each block.
 const SAMPLE: usize = 16;
+const SAMPLES: usize = 1 << 10;
 
 /// Entries of a column in a block of rows up to which a look at it counts: with 2 full rows are faster, with 10 slower.
 const FEW: u64 = 4;
@@ -57,7 +58,7 @@ const PART: usize = 1 << 12;
 pub(crate) struct Blocks<'a> {
     pub a: &'a SymmetricCsc<f64>,
     team: Option<&'a Team>,
-    /// Where the blocks begin; `cuts[count]` is n.
+    /// Where blocks of columns with about as many entries begin; `cuts[count]` is n. Blocks of rows have as many rows.
     cuts: [usize; BLOCKS + 1],
     count: usize,
     /// Whether columns reach far.
@@ -125,11 +126,7 @@ impl<'a> Blocks<'a> {
         }
         walk.rows = None;
         let sharing = Sharing {
-            owners: if self.count == 1 {
-                1
-            } else {
-                threads.min(BLOCKS)
-            },
+            owners: threads.min(self.count),
             searched: self.lopsided,
             asked: self.scattered && self.a.n() >= MANY,
         };
@@ -140,7 +137,8 @@ impl<'a> Blocks<'a> {
     fn reach_far(&self) -> bool {
         let looks_of = |c: usize| {
             let columns = self.cuts[c]..self.cuts[c + 1];
-            let sample = columns.clone().step_by(SAMPLE);
+            let step = columns.len().div_ceil(SAMPLES).max(SAMPLE);
+            let sample = columns.clone().step_by(step);
             let reach = sample.filter_map(|j| self.a.column(j).0.last()).max();
             let below = |&&cut: &&usize| reach.is_some_and(|&i| i as usize >= cut);
             columns.len() * self.cuts[c + 1..self.count].iter().filter(below).count()
@@ -182,7 +180,8 @@ impl<'a> Blocks<'a> {
 
     /// Calls `body(block, its rows)` for all blocks, side by side.
     pub fn for_rows(&self, body: impl Fn(usize, Range<usize>) + Sync) {
-        self.each(self.count, |c| body(c, self.cuts[c]..self.cuts[c + 1]));
+        let cut = |c: usize| self.a.n() * c / self.count;
+        self.each(self.count, |c| body(c, cut(c)..cut(c + 1)));
     }
 
     /// The sum of what `of` gives for all blocks of rows, in their order.
