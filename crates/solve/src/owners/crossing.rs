@@ -53,7 +53,13 @@ impl Crossing {
 fn pieces_of(pattern: &Pattern, cuts: &[usize], c: usize) -> Vec<Vec<Piece>> {
     let others = &cuts[c + 1..];
     let mut pieces = vec![Vec::new(); others.len() - 1];
-    for j in cuts[c]..cuts[c + 1] {
+    // The last one has none after it: its columns are not looked at.
+    let columns = if pieces.is_empty() {
+        0..0
+    } else {
+        cuts[c]..cuts[c + 1]
+    };
+    for j in columns {
         let rows = pattern.rows(j);
         let mut from = below(rows, others[0]);
         while from < rows.len() {
