@@ -254,9 +254,10 @@ impl<'a> Blocks<'a> {
         start: impl Fn(usize) -> S + Sync,
         add: impl Fn(&mut S, f64, X) + Sync,
     ) {
+        assert!(owners.are_of(self.a.pattern()), "not prepared");
         let to = self.room(sums);
         self.each(owners.count(), |t| {
-            // SAFETY: there is room for n sums, and owners have rows of their own.
+            // SAFETY: the owners are of this matrix, there is room for n sums, `sum` looked at x, and owners have rows of their own.
             unsafe { owners.sum(t, self.a, to, x, &start, &add) };
         });
         // SAFETY: the owners have all rows.

@@ -68,8 +68,7 @@ pub(crate) struct Owners {
 impl Owners {
     /// Shares out the rows of another pattern; nothing is done for the same once more.
     pub fn refill(&mut self, pattern: &Arc<Pattern>, sharing: Sharing, each: &Each<'_>) {
-        let is_same = |of: &Arc<Pattern>| Arc::ptr_eq(of, pattern);
-        if self.pattern.as_ref().is_some_and(is_same) && self.sharing == sharing {
+        if self.are_of(pattern) && self.sharing == sharing {
             return;
         }
         self.pattern = None; // nobody's, should this end halfway
@@ -80,6 +79,13 @@ impl Owners {
         };
         self.sharing = sharing;
         self.pattern = Some(pattern.clone());
+    }
+
+    /// Whether these are owners of the rows of a pattern.
+    pub fn are_of(&self, pattern: &Arc<Pattern>) -> bool {
+        self.pattern
+            .as_ref()
+            .is_some_and(|of| Arc::ptr_eq(of, pattern))
     }
 
     /// How many there are.
@@ -95,7 +101,7 @@ impl Owners {
     /// Sums the rows of owner `t`: as [`Blocks::sum`](crate::blocks::Blocks::sum) does all.
     ///
     /// # Safety
-    /// There is room for n sums, nobody else uses those of these rows, and `x` has n numbers.
+    /// The owners are of this matrix, there is room for n sums, nobody else uses those of these rows, and `x` has n numbers.
     pub unsafe fn sum<S: Copy, X: Copy>(
         &self,
         t: usize,

@@ -202,3 +202,14 @@ fn few_rows_or_columns_with_most_of_the_entries_are_summed_by_owners_of_any_numb
         }
     }
 }
+
+#[test]
+#[should_panic(expected = "not prepared")]
+fn owners_of_another_matrix_sum_nothing() {
+    let (first, other) = (matrix(100), matrix(90));
+    let mut walk = Walk::default();
+    Blocks::new(&first, None).prepare(&mut walk);
+    let x = vec![1.0; other.n()];
+    let add = |sum: &mut f64, v: f64, x: f64| *sum += v * x;
+    Blocks::new(&other, None).sum(&mut walk, &mut Vec::new(), &x, |_| 0.0, add);
+}
