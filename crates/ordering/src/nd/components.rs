@@ -1,14 +1,12 @@
 //! The connected components of a graph.
 //!
 //! Boundary conditions kept as identity rows make unknowns without neighbors, several bodies a graph in pieces. Whoever cuts such a graph as
-//! one finds separators of nothing, or levels that end with a component: each is better ordered alone. Found by one
-//! breadth-first search, linear in the edges.
+//! one finds separators of nothing, or levels that end with a component: each is better ordered alone. Linear in the edges
+//! but for the trees' depths; a graph in an order of its own, such as a grid's, is one tree at once.
 
-use tamarack_sparse::memory::zeroed;
+use tamarack_sparse::memory::{with_room, zeroed};
 
-use crate::mindeg::NONE;
 use crate::nd::graph::Weighted;
-use crate::nd::levels::reach_neighbors;
 
 /// The vertices of a graph that is not connected, part by part.
 pub(crate) struct Components {
@@ -30,34 +28,42 @@ impl Components {
     /// The components of `graph`; none if it is connected. Those of at most `few` vertices are taken together, until they have `together` or more.
     pub(crate) fn of(graph: &Weighted, few: usize, together: usize) -> Option<Self> {
         let n = graph.n();
-        // Number of each vertex's part, from 1, or 0 of those without neighbors; while its component is searched, NONE.
-        let mut labels = zeroed(n);
-        let mut queue = zeroed(n + 1);
+        let (mut before, lone) = joined(graph)?;
+        // First vertices come before the others of their components, so `before` can be made the number of each vertex's first one on the way.
+        let mut counts = zeroed(n);
+        for v in 0..n as u32 {
+            let first = before[before[v as usize] as usize];
+            before[v as usize] = first;
+            counts[first as usize] += 1u32;
+        }
         let mut parts: Vec<Part> = Vec::new();
         // Where the last part of small components stands among them.
         let mut open = None;
-        let mut lone = 0;
+        // Number of each vertex's part, from 1, or 0 of those without neighbors: of the first ones in `counts`.
         for first in 0..n as u32 {
-            if graph.neighbors(first).is_empty() {
-                lone += 1;
-            } else if labels[first as usize] == 0 {
-                let count = reach(graph, &mut labels, &mut queue, first);
-                if count == n {
-                    return None;
-                }
-                let is_large = count > few;
-                let has_room = |&at: &usize| !is_large && parts[at].len < together;
-                let at = open.filter(has_room).unwrap_or(parts.len());
-                if at == parts.len() {
-                    parts.push(Part { len: 0, is_large });
-                }
-                if !is_large {
-                    open = Some(at);
-                }
-                parts[at].len += count;
-                let component = queue[..count].iter();
-                component.for_each(|&v| labels[v as usize] = at as u32 + 1);
+            if before[first as usize] != first {
+                continue;
             }
+            let count = counts[first as usize] as usize;
+            if count == 1 {
+                counts[first as usize] = 0;
+                continue;
+            }
+            let is_large = count > few;
+            let has_room = |&at: &usize| !is_large && parts[at].len < together;
+            let at = open.filter(has_room).unwrap_or(parts.len());
+            if at == parts.len() {
+                parts.push(Part { len: 0, is_large });
+            }
+            if !is_large {
+                open = Some(at);
+            }
+            parts[at].len += count;
+            counts[first as usize] = at as u32 + 1;
+        }
+        let mut labels = before;
+        for label in &mut labels {
+            *label = counts[*label as usize];
         }
         (n > 1).then(|| Self {
             list: sort(&labels, lone, &parts),
@@ -67,19 +73,41 @@ impl Components {
     }
 }
 
-/// Writes the component of `first` to the queue, marks it, and returns the number of its vertices.
-fn reach(graph: &Weighted, labels: &mut [u32], queue: &mut [u32], first: u32) -> usize {
-    queue[0] = first;
-    labels[first as usize] = NONE;
-    let (mut from, mut count) = (0, 1);
-    while from < count {
-        let level = from..count;
-        from = count;
-        count = reach_neighbors(graph, queue, level, |u| {
-            std::mem::replace(&mut labels[u as usize], NONE) == 0
-        });
+/// For each vertex one of its component that does not come after it, itself only for the first; and how many have no neighbors. None if the graph
+/// is connected: mostly that is known before the end.
+///
+/// Trees are joined by edges, the first vertex of each at its root (Galler and Fischer 1964).
+fn joined(graph: &Weighted) -> Option<(Vec<u32>, usize)> {
+    let n = graph.n() as u32;
+    let (mut before, mut lone, mut trees) = (with_room(graph.n()), 0, 0);
+    for v in 0..n {
+        let list = graph.neighbors(v);
+        lone += usize::from(list.is_empty());
+        let earlier = list.iter().find(|u| **u < v);
+        trees += usize::from(earlier.is_none());
+        before.push(earlier.map_or(v, |&u| before[u as usize]));
     }
-    count
+    for v in 0..n {
+        if trees <= 1 {
+            return None;
+        }
+        for &u in graph.neighbors(v).iter().filter(|u| **u < v) {
+            let [a, b] = [root(&mut before, u), root(&mut before, v)];
+            before[a.max(b) as usize] = a.min(b);
+            trees -= usize::from(a != b);
+        }
+    }
+    (trees > 1).then_some((before, lone))
+}
+
+/// The root of the tree that a vertex is in; the way there becomes half as long.
+fn root(before: &mut [u32], mut v: u32) -> u32 {
+    while before[v as usize] != v {
+        let next = before[before[v as usize] as usize];
+        before[v as usize] = next;
+        v = next;
+    }
+    v
 }
 
 /// The vertices by label, increasing: so many of label 0, then those of the `parts`.
@@ -103,6 +131,7 @@ fn sort(labels: &[u32], lone: usize, parts: &[Part]) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::graph::Graph;
+    use crate::mindeg::NONE;
     use tamarack_testkit::{Rng, pattern_of_edges};
 
     fn graph(n: usize, edges: &[(u32, u32)]) -> Weighted {

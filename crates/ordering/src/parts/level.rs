@@ -146,11 +146,13 @@ impl Search {
         round: u8,
     ) -> Self {
         let n = part.len();
-        let weight_of = |vertices: &[u32]| {
-            let weights = vertices
+        let is_weighted = graph.total != graph.n() as u64;
+        let weight_of = |vertices: &[u32]| match is_weighted {
+            true => vertices
                 .iter()
-                .map(|&v| u64::from(graph.weights[v as usize]));
-            weights.sum::<u64>()
+                .map(|&v| u64::from(graph.weights[v as usize]))
+                .sum(),
+            false => vertices.len() as u64,
         };
         let total = weight_of(part);
         let goal = options.goal(total);
