@@ -179,7 +179,7 @@ pub(crate) struct Walk<T> {
     /// Where row 0 of the column would stand.
     pub column: *mut T,
     /// To the next column.
-    ld: usize,
+    pub ld: usize,
     /// Columns of the block column from this one on.
     left: usize,
 }
@@ -205,7 +205,7 @@ impl<T: Real> Walk<T> {
     }
 
     #[inline(always)]
-    fn parent(front: &FrontMut<T>, j: usize) -> Self {
+    pub fn parent(front: &FrontMut<T>, j: usize) -> Self {
         match j.checked_sub(front.npiv()) {
             None => Self::child(front.panel(), &front.panel_layout(), j),
             Some(j) => {

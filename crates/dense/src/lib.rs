@@ -38,7 +38,7 @@ pub use blas::{PivotFailure, gemm_nt, potrf, syrk_lower, trsm_right_lower_transp
 pub use floor::Floor;
 pub use front::{FrontMut, is_small, panel_cholesky, partial_cholesky};
 pub use layout::{BlockColumns, PanelLayout, Strips};
-pub use leaf::{Leaf, subtract_product};
+pub use leaf::{Band, Leaf, subtract_products};
 pub use real::{InstructionSet, Isa, Real};
 pub use steps::{Steps, packed_len};
 pub use strips::{StripsRef, write_strips};

@@ -7,9 +7,10 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use tamarack_dense::{prefetch, subtract_product};
-use tamarack_plan::{FEWEST_LEAVES, FactorPlan, VISITS};
+use tamarack_dense::{Band, prefetch, subtract_products};
+use tamarack_plan::{FEWEST_LEAVES, FactorPlan, MOST_LEAF_ROWS};
 
 use crate::eliminate::Crew;
 use crate::execute::{Execution, LINE_BYTES};
@@ -20,9 +21,6 @@ use crate::value::Value;
 /// Bytes of a band's columns, at most, if that is not one column: with what is added they stay in a second-level cache of 1 MB. A visit
 /// takes longer than what it misses in the first one: 32 KiB take 1.1 to 1.4 times as long (no lines kept).
 const BAND_BYTES: usize = 256 << 10;
-
-/// Most rows below a leaf's pivots.
-const MOST_ROWS: usize = u8::MAX as usize;
 
 /// Lines of the next leaf's panel that are asked for.
 const PANEL_LINES: usize = 8;
@@ -35,27 +33,43 @@ struct Visit {
     to: u8,
 }
 
+/// Visits band by band, and where each band's begin.
+#[derive(Default)]
+struct Batch {
+    visits: Vec<Visit>,
+    ptr: Vec<u32>,
+}
+
+impl Batch {
+    /// The visits of a band.
+    fn of(&self, band: usize) -> &[Visit] {
+        &self.visits[self.ptr[band] as usize..self.ptr[band + 1] as usize]
+    }
+}
+
 /// What is to be visited in each band of a front.
 pub(crate) struct Visits {
     /// Band of every column.
     band: Vec<u32>,
     /// Visits as they are found, with their bands.
     found: Vec<(u32, Visit)>,
-    /// The same band by band, and where each band's begin.
-    sorted: Vec<Visit>,
-    ptr: Vec<u32>,
+    /// Those that are made, and the next ones, which are listed meanwhile.
+    batches: [Batch; 2],
 }
 
 impl Visits {
     /// Room for the fronts of a plan.
     pub fn for_plan(plan: &FactorPlan) -> Self {
         let columns = plan.largest_above_leaves();
-        let visits = if columns > 0 { VISITS } else { 0 };
+        let visits = plan.leaf_visits();
+        let batch = || Batch {
+            visits: Vec::with_capacity(visits),
+            ptr: Vec::with_capacity(columns + 2),
+        };
         Self {
             band: Vec::with_capacity(columns),
             found: Vec::with_capacity(visits),
-            sorted: Vec::with_capacity(visits),
-            ptr: Vec::with_capacity(columns + 2),
+            batches: [batch(), batch()],
         }
     }
 
@@ -74,19 +88,27 @@ impl Visits {
         }
         bands as usize
     }
+}
 
-    /// Lists visits of leaves, given with their positions in the front, as many as there is room for; whether there are any.
-    fn list<'a>(
-        &mut self,
-        bands: usize,
-        leaves: &mut impl Iterator<Item = (u32, &'a [u32])>,
-    ) -> bool {
+/// Leaves on their way into batches.
+struct Listing<'a, I> {
+    /// Those that are left, with their positions in the front.
+    leaves: I,
+    band: &'a [u32],
+    bands: usize,
+    found: &'a mut Vec<(u32, Visit)>,
+}
+
+impl<'a, I: Iterator<Item = (u32, &'a [u32])>> Listing<'_, I> {
+    /// Lists visits of the next leaves, as many as there is room for; none are left where there are none.
+    fn fill(&mut self, batch: &mut Batch) {
+        let Batch { visits, ptr } = batch;
         self.found.clear();
-        self.ptr.clear();
+        ptr.clear();
         // Counts stand two places on, as long as they are summed up.
-        self.ptr.resize(bands + 2, 0);
-        while self.found.len() + MOST_ROWS <= VISITS
-            && let Some((leaf, relative)) = leaves.next()
+        ptr.resize(self.bands + 2, 0);
+        while self.found.len() + MOST_LEAF_ROWS <= self.found.capacity()
+            && let Some((leaf, relative)) = self.leaves.next()
         {
             let mut from = 0;
             while let Some(&first) = relative.get(from) {
@@ -99,12 +121,12 @@ impl Visits {
                     to: to as u8,
                 };
                 self.found.push((band, visit));
-                self.ptr[band as usize + 2] += 1;
+                ptr[band as usize + 2] += 1;
                 from = to;
             }
         }
         let mut sum = 0;
-        for begin in &mut self.ptr[1..] {
+        for begin in &mut ptr[1..] {
             sum += *begin;
             *begin = sum;
         }
@@ -113,18 +135,12 @@ impl Visits {
             from: 0,
             to: 0,
         };
-        self.sorted.resize(self.found.len(), none);
-        for &(band, visit) in &self.found {
-            let slot = &mut self.ptr[band as usize + 1];
-            self.sorted[*slot as usize] = visit;
+        visits.resize(self.found.len(), none);
+        for &(band, visit) in &*self.found {
+            let slot = &mut ptr[band as usize + 1];
+            visits[*slot as usize] = visit;
             *slot += 1;
         }
-        !self.found.is_empty()
-    }
-
-    /// The visits of a band.
-    fn of(&self, band: usize) -> &[Visit] {
-        &self.sorted[self.ptr[band] as usize..self.ptr[band + 1] as usize]
     }
 }
 
@@ -158,72 +174,96 @@ impl<T: Value> Execution<'_, T> {
         if leaves.peek().is_none() {
             return;
         }
-        // SAFETY: the space is this member's; others only read what is listed.
+        // SAFETY: the space is this member's; others lock what they write and only read what is listed.
         let visits = unsafe { &mut self.spaces.of(member).visits };
         let bands = visits.cut(front);
         if bands == 1 {
-            let mut bytes = 0;
-            for (leaf, relative) in leaves {
-                bytes += bytes_of::<T>(relative.len(), &(0..relative.len()));
-                // SAFETY: the caller's promise.
-                unsafe { self.subtract_leaf(leaf, relative, 0..relative.len(), front) };
-            }
+            let visits = leaves.map(|(leaf, relative)| (leaf, relative, 0..relative.len()));
+            // SAFETY: the caller's promise.
+            let bytes = unsafe { self.subtract(visits, &Band::of(&front.view(), 0)) };
             return laps.lap(Part::ExtendAdd, || bytes);
         }
+        let Visits {
+            band,
+            found,
+            batches: [now, next],
+        } = visits;
+        let mut listing = Listing {
+            leaves,
+            band,
+            bands,
+            found,
+        };
+        listing.fill(now);
+        let mut ahead = Mutex::new((listing, next));
         let (notes, moved) = (crew.notes(), AtomicU64::new(0));
-        while !self.meter.cancelled() && visits.list(bands, &mut leaves) {
-            let visits = &*visits;
-            crew.for_each(Activity::Assembly, bands, |band, member| {
+        while !self.meter.cancelled() && !now.visits.is_empty() {
+            let batch = &*now;
+            crew.for_each(Activity::Assembly, bands + 1, |task, member| {
+                let Some(k) = task.checked_sub(1) else {
+                    let mut ahead = ahead.lock().unwrap_or_else(PoisonError::into_inner);
+                    let (listing, next) = &mut *ahead;
+                    return listing.fill(next);
+                };
                 let mut laps = notes.laps();
                 // SAFETY: the band is in one task, and its columns are in no other.
-                let bytes = unsafe { self.subtract_in_band(visits.of(band), front) };
+                let bytes = unsafe { self.subtract_in_band(batch.of(k), band, k, front) };
                 laps.lap(Part::ExtendAdd, || bytes);
                 notes.book(member, &laps);
                 moved.fetch_add(bytes, Ordering::Relaxed);
             });
+            let (_, next) = ahead.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::swap(now, next);
         }
         if let Crew::Alone(_) = crew {
             laps.lap(Part::ExtendAdd, || moved.into_inner());
         }
     }
 
-    /// Makes some visits to a band, one after another; how many bytes of the front that moves.
+    /// Makes visits to band `k` of those of the columns, one after another; how many bytes of the front that moves.
     ///
     /// # Safety
     /// Nobody else works on its columns, and the leaves are done.
-    unsafe fn subtract_in_band(&self, visits: &[Visit], front: &Front<T>) -> u64 {
-        let mut bytes = 0;
-        for (k, visit) in visits.iter().enumerate() {
-            if let Some(next) = visits.get(k + 1) {
-                let panel = self.memory.panel(next.leaf as usize);
+    unsafe fn subtract_in_band(
+        &self,
+        visits: &[Visit],
+        band: &[u32],
+        k: usize,
+        front: &Front<T>,
+    ) -> u64 {
+        let first = band.partition_point(|&of| (of as usize) < k);
+        let later = visits.iter().skip(1).map(Some).chain([None]);
+        let visits = visits.iter().zip(later).map(|(visit, later)| {
+            if let Some(later) = later {
+                let panel = self.memory.panel(later.leaf as usize);
                 for line in 0..PANEL_LINES {
                     prefetch(panel.wrapping_byte_add(line * LINE_BYTES));
                 }
             }
             let relative = self.symbolic.relative(visit.leaf as usize);
-            let columns = visit.from.into()..visit.to.into();
-            bytes += bytes_of::<T>(relative.len(), &columns);
-            // SAFETY: the caller's promise.
-            unsafe { self.subtract_leaf(visit.leaf, relative, columns, front) };
-        }
-        bytes
+            (visit.leaf, relative, visit.from.into()..visit.to.into())
+        });
+        // SAFETY: the caller's promise.
+        unsafe { self.subtract(visits, &Band::of(&front.view(), first)) }
     }
 
-    /// Subtracts some columns of a leaf's update.
+    /// Subtracts columns of leaves' updates, all in one band of their parent's front; how many bytes of it that moves.
     ///
     /// # Safety
-    /// Nobody else works on the columns of the front that they belong to, and the leaf is done.
-    #[inline(always)]
-    unsafe fn subtract_leaf(
+    /// As [`subtract_in_band`](Self::subtract_in_band).
+    unsafe fn subtract<'a>(
         &self,
-        leaf: u32,
-        relative: &[u32],
-        columns: Range<usize>,
-        front: &Front<T>,
-    ) {
-        let leaf = self.memory.leaf(leaf as usize, relative);
+        visits: impl Iterator<Item = (u32, &'a [u32], Range<usize>)>,
+        band: &Band<T>,
+    ) -> u64 {
+        let mut bytes = 0;
+        let visits = visits.map(|(leaf, relative, columns)| {
+            bytes += bytes_of::<T>(relative.len(), &columns);
+            (self.memory.leaf(leaf as usize, relative), columns)
+        });
         // SAFETY: the caller's promise.
-        unsafe { subtract_product(&leaf, columns, &front.view(), self.isa) };
+        unsafe { subtract_products(visits, band, self.isa) };
+        bytes
     }
 }
 

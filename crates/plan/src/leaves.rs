@@ -14,8 +14,12 @@ pub const FEWEST_LEAVES: usize = 16;
 /// Rows of an update matrix up to which it is made in any case: added number by number, it is gone in less time.
 const FEW_ROWS: usize = 8;
 
-/// Visits of leaves to bands of their parent's front that are listed at a time, by each thread.
-pub const VISITS: usize = 1 << 15;
+/// Most rows below a leaf's pivots.
+pub const MOST_LEAF_ROWS: usize = u8::MAX as usize;
+
+/// Most visits of leaves to bands of their parent's front that are listed at a time, but for the last leaf's. With sixteen times as many
+/// bundle adjustments and ratings take as long (no lines kept).
+const VISITS: usize = 1 << 15;
 
 /// Which leaves these are, and the fronts above them.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +28,8 @@ pub(crate) struct Leaves {
     implicit: Vec<bool>,
     /// Order of the largest front above such leaves.
     pub order: usize,
+    /// Visits that are listed at a time, at most.
+    pub visits: usize,
     /// Most children of any front that are no such leaves, if there are some.
     pub others: usize,
 }
@@ -34,8 +40,9 @@ impl Leaves {
         let size = |s: usize| (symbolic.npiv(s), symbolic.nupd(s));
         let is_thin = |s: usize| {
             let (npiv, nupd) = size(s);
-            let is_thin = (1..=THIN).contains(&npiv) && nupd > FEW_ROWS && is_small(npiv, nupd);
-            is_thin && symbolic.children(s).is_empty()
+            let is_thin = (1..=THIN).contains(&npiv) && is_small(npiv, nupd);
+            let has_rows = (FEW_ROWS + 1..=MOST_LEAF_ROWS).contains(&nupd);
+            is_thin && has_rows && symbolic.children(s).is_empty()
         };
         let mut out = Self::default();
         for p in 0..symbolic.supernodes() {
@@ -51,6 +58,9 @@ impl Leaves {
             out.implicit.resize(symbolic.supernodes(), false);
             leaves().for_each(|leaf| out.implicit[leaf] = true);
             out.order = out.order.max(npiv + nupd);
+            // Each row may be in another band.
+            let rows: usize = leaves().map(|leaf| symbolic.nupd(leaf)).sum();
+            out.visits = out.visits.max(rows.min(VISITS) + MOST_LEAF_ROWS);
         }
         if !out.implicit.is_empty() {
             let others = |p: usize| {
@@ -70,10 +80,7 @@ impl Leaves {
 
     /// Bytes of working memory that a thread has for them.
     pub fn workspace_bytes(&self) -> usize {
-        match self.order {
-            0 => 0,
-            // A visit is two `u32`, and three as it is found; a column has two.
-            order => 20 * VISITS + 8 * order + 4 * self.others,
-        }
+        // A visit is two `u32` in each of two batches, and three as it is found; a column has three.
+        28 * self.visits + 12 * self.order + 4 * self.others
     }
 }

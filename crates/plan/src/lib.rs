@@ -27,7 +27,7 @@ mod top;
 pub use cost::{front_assembly_bytes, predicted_secs};
 pub use cut::Grove;
 pub use error::PlanError;
-pub use leaves::{FEWEST_LEAVES, VISITS};
+pub use leaves::{FEWEST_LEAVES, MOST_LEAF_ROWS};
 pub use machine::{FrontRates, Machine};
 pub use memory::MemoryUse;
 pub use options::{PlanOptions, Precision};

@@ -302,6 +302,11 @@ impl FactorPlan {
         self.leaves.order
     }
 
+    /// Visits of such leaves to bands of their parents' fronts that there is room for at a time, those of the last leaf counted.
+    pub fn leaf_visits(&self) -> usize {
+        self.leaves.visits
+    }
+
     /// Most children of a front that are no such leaves, 0 if there are none of these at all.
     pub fn most_beside_leaves(&self) -> usize {
         self.leaves.others

@@ -3,8 +3,8 @@
 use super::Numbers;
 use crate::layout::line;
 use crate::{
-    BlockColumns, Floor, FrontMut, Isa, Leaf, Real, Strips, Workspace, panel_cholesky,
-    subtract_product, write_strips,
+    Band, BlockColumns, Floor, FrontMut, Isa, Leaf, Real, Strips, Workspace, panel_cholesky,
+    subtract_products, write_strips,
 };
 
 /// A panel of L, column after column: small numbers, the pivots near 4.
@@ -86,9 +86,28 @@ fn check<T: Real>(
             let mut update = vec![T::ONE; layouts[1].len()];
             let (front, to) = (panel.as_mut_ptr(), update.as_mut_ptr());
             let front = FrontMut::new(front, to, above, below, block);
-            for columns in [0..cut, cut..nupd] {
-                // SAFETY: the front is ours alone.
-                unsafe { subtract_product(&leaf, columns, &front, isa) };
+            // A band ends with a block column, and here where the columns are cut.
+            let block_of = |k: usize| match relative[k] as usize {
+                j if j < above => (0, j / block),
+                j => (1, (j - above) / block),
+            };
+            let all: Vec<usize> = (0..nupd).collect();
+            let bands = all.chunk_by(|&a, &b| b != cut && block_of(a) == block_of(b));
+            for band in bands {
+                let columns = band[0]..band[0] + band.len();
+                // The band begins with the column or with one before it.
+                let first = relative[band[0]] as usize;
+                let begin = match first.checked_sub(above) {
+                    None => first / block * block,
+                    Some(below) => above + below / block * block,
+                };
+                let middle = columns.start + columns.len() / 2;
+                for (first, half) in [(begin, columns.start..middle), (first, middle..columns.end)]
+                {
+                    let leaves = [(leaf, half)].into_iter();
+                    // SAFETY: the front is ours alone.
+                    unsafe { subtract_products(leaves, &Band::of(&front, first), isa) };
+                }
             }
             let place = |i: u32| relative.binary_search(&i).ok();
             for j in 0..(above + below) as u32 {
