@@ -2,11 +2,14 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use common::{entries, factorize, product_error};
 use tamarack_dense::BlockColumns;
 use tamarack_numeric::{Control, FactorError};
 use tamarack_sparse::{Permutation, UserIdx};
-use tamarack_testkit::{bundle_adjustment, model};
+use tamarack_testkit::{Rng, bundle_adjustment, model, pattern_of_edges, spd_with_pattern};
 
 /// Cameras in one band and in many, below fronts that are eliminated in one piece, in steps, and by several members.
 #[test]
@@ -80,5 +83,35 @@ fn bad_pivots_are_found_where_they_are() {
         });
         assert_eq!(one, four);
         assert_eq!(one.column, UserIdx(column as u32));
+    }
+}
+
+/// More visits to bands than there is room for at a time: leaves with a dozen rows anywhere.
+#[test]
+fn leaves_come_in_batches() {
+    let (leaves, others) = (5000, 700);
+    let mut random = Rng::new(7);
+    let mut edges = Vec::new();
+    for leaf in 0..leaves {
+        let mut rows = BTreeSet::new();
+        while rows.len() < 12 {
+            rows.insert(leaves + random.below(others));
+        }
+        edges.extend(rows.into_iter().map(|row| (leaf as u32, row as u32)));
+    }
+    let pattern = pattern_of_edges(leaves + others, &edges);
+    let a = spd_with_pattern(Arc::new(pattern), 3);
+    let order = Permutation::identity(a.n());
+    let reference = factorize(&a, &order, 1, 64).unwrap();
+    let plan = reference.plan();
+    let supernodes = 0..reference.symbolic().supernodes();
+    let implicit = supernodes.filter(|&s| plan.update_is_implicit(s)).count();
+    // A leaf's rows are in seven of the sixteen bands or more, in the mean.
+    assert!(plan.leaf_visits() < 7 * implicit, "{implicit} leaves");
+    let error = product_error(&a, &reference);
+    assert!(error < 1e-14, "{error:e}");
+    for threads in [2, 3, 8] {
+        let f = factorize(&a, &order, threads, 64).unwrap();
+        assert!(entries(&f) == entries(&reference), "{threads} threads");
     }
 }
