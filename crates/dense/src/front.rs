@@ -260,7 +260,7 @@ pub fn partial_cholesky<T: Real>(
     unsafe { eliminate_whole(f, Some(mode), ws) }
 }
 
-/// The pivot columns alone, as [`partial_cholesky`] makes them: the update matrix is left to [`subtract_product`](crate::subtract_product).
+/// The pivot columns alone, as [`partial_cholesky`] makes them: the update matrix is left to [`subtract_products`](crate::subtract_products).
 ///
 /// # Errors
 /// As there.
