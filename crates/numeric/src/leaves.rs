@@ -220,18 +220,18 @@ impl<T: Value> Execution<'_, T> {
         }
     }
 
-    /// Makes visits to band `k` of those of the columns, one after another; how many bytes of the front that moves.
+    /// Makes visits to band `k`, one after another, given the band of every column; how many bytes of the front that moves.
     ///
     /// # Safety
     /// Nobody else works on its columns, and the leaves are done.
     unsafe fn subtract_in_band(
         &self,
         visits: &[Visit],
-        band: &[u32],
+        band_of: &[u32],
         k: usize,
         front: &Front<T>,
     ) -> u64 {
-        let first = band.partition_point(|&of| (of as usize) < k);
+        let first = band_of.partition_point(|&band| (band as usize) < k);
         let later = visits.iter().skip(1).map(Some).chain([None]);
         let visits = visits.iter().zip(later).map(|(visit, later)| {
             if let Some(later) = later {

@@ -17,7 +17,7 @@ const FEW_ROWS: usize = 8;
 /// Most rows below a leaf's pivots.
 pub const MOST_LEAF_ROWS: usize = u8::MAX as usize;
 
-/// Most visits of leaves to bands of their parent's front that are listed at a time, but for the last leaf's. With sixteen times as many
+/// Most visits of leaves to bands of their parent's front that are listed at a time, but for the last leaf's. With sixteen times as many,
 /// bundle adjustments and ratings take as long (no lines kept).
 const VISITS: usize = 1 << 15;
 

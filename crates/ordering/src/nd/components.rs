@@ -176,6 +176,36 @@ mod tests {
         assert_eq!(found.list[..15], lists);
     }
 
+    /// A cycle whose vertices are numbered in any order is connected; two of them are two parts, each of one's vertices.
+    #[test]
+    fn rings_in_any_order_are_found_whole() {
+        for seed in 0..50 {
+            let mut random = Rng::new(seed);
+            let n = 3 + random.below(60) as u32;
+            let mut order: Vec<u32> = (0..2 * n).collect();
+            for k in (1..order.len()).rev() {
+                order.swap(k, random.below(k + 1));
+            }
+            let ring = |list: &[u32]| -> Vec<(u32, u32)> {
+                let next = list.iter().cycle().skip(1);
+                list.iter().copied().zip(next.copied()).collect()
+            };
+            assert!(Components::of(&graph(2 * n as usize, &ring(&order)), 0, 0).is_none());
+            let halves = order.split_at(n as usize);
+            let both = [ring(halves.0), ring(halves.1)].concat();
+            let found = Components::of(&graph(2 * n as usize, &both), 0, 0).unwrap();
+            let sizes: Vec<usize> = found.parts.iter().map(|part| part.len).collect();
+            assert_eq!((found.lone, sizes), (0, vec![n as usize; 2]));
+            let mut first: Vec<u32> = [halves.0, halves.1]
+                .into_iter()
+                .find(|half| half.contains(&0))
+                .unwrap()
+                .to_vec();
+            first.sort_unstable();
+            assert_eq!(found.list[..n as usize], first);
+        }
+    }
+
     #[test]
     fn no_edge_joins_two_parts() {
         for seed in 0..100 {
