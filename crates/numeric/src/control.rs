@@ -50,6 +50,9 @@ impl Control<'_> {
 /// Steps in which progress is reported.
 const STEPS: u64 = 200;
 
+/// Shares of a step in which members count their fronts: for a counter that all of them write to with every small front they would wait.
+const SHARES: u64 = 16;
+
 /// Adds up the work of all threads and reports it now and then.
 pub(crate) struct Meter<'a> {
     control: &'a Control<'a>,
@@ -86,11 +89,16 @@ impl<'a> Meter<'a> {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Counts the elimination of a whole front.
-    pub fn add_front(&self, npiv: usize, nupd: usize) {
-        if self.control.progress.is_some() {
-            let flops = tamarack_plan::front_flops(npiv, nupd);
-            self.add(u64::try_from(flops).unwrap_or(u64::MAX));
+    /// Counts the elimination of a whole front by a member that has as many operations `uncounted`.
+    #[inline]
+    pub fn add_front(&self, uncounted: &mut u64, npiv: usize, nupd: usize) {
+        if self.control.progress.is_none() {
+            return;
+        }
+        let flops = tamarack_plan::front_flops(npiv, nupd);
+        *uncounted = uncounted.saturating_add(u64::try_from(flops).unwrap_or(u64::MAX));
+        if *uncounted >= self.total / (SHARES * STEPS) {
+            self.add(std::mem::take(uncounted));
         }
     }
 

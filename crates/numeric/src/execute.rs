@@ -36,6 +36,8 @@ pub(crate) struct MemberSpace<T> {
     /// Children with update matrices of the front that is assembled.
     pub others: Vec<u32>,
     pub visits: Visits,
+    /// Operations of fronts that are done and that the meter does not know of yet.
+    uncounted: u64,
     /// Pivot columns of a front whose final panel has another layout; between fronts nothing is in it.
     panel: Box<[MaybeUninit<T>]>,
 }
@@ -55,6 +57,7 @@ impl<T: Value> Spaces<T> {
             runs: Vec::with_capacity(plan.largest_front()),
             others: Vec::with_capacity(plan.most_beside_leaves()),
             visits: Visits::for_plan(plan),
+            uncounted: 0,
             panel: unwritten(plan.panel_room()),
         };
         Self((0..members).map(|_| UnsafeCell::new(space())).collect())
@@ -223,6 +226,7 @@ impl<T: Value> Execution<'_, T> {
             if let Some(book) = book {
                 book.close();
             }
+            self.count_rest(member);
             self.above.end_grove(place);
         }
     }
@@ -251,6 +255,7 @@ impl<T: Value> Execution<'_, T> {
                 if let Some(book) = book {
                     book.close();
                 }
+                self.count_rest(aid.member());
                 self.above.end(k);
             } else if !aid.help() {
                 team.rest(aid.member(), &mut patience);
@@ -258,6 +263,20 @@ impl<T: Value> Execution<'_, T> {
             }
             patience = Patience::default();
         }
+    }
+
+    /// Counts a front that was eliminated whole.
+    fn count(&self, member: usize, npiv: usize, nupd: usize) {
+        // SAFETY: the space is this member's, and nothing else of it is in use.
+        let uncounted = unsafe { &mut self.spaces.of(member).uncounted };
+        self.meter.add_front(uncounted, npiv, nupd);
+    }
+
+    /// Counts what is not yet counted of the fronts of a member.
+    fn count_rest(&self, member: usize) {
+        // SAFETY: as above.
+        let uncounted = unsafe { &mut self.spaces.of(member).uncounted };
+        self.meter.add(std::mem::take(uncounted));
     }
 
     fn front_id(&self, s: usize) -> FrontId {
@@ -309,14 +328,14 @@ impl<T: Value> Execution<'_, T> {
                 let (mode, to) = (self.update_mode(s), Some(self.memory.panel(s)));
                 let outcome =
                     eliminate_tiny(front.view().with_floor(self.floor), mode, self.isa, to);
-                self.meter.add_front(npiv, nupd);
+                self.count(member, npiv, nupd);
                 outcome.map_err(Stop::Pivot)
             } else if whole {
                 let children = self.symbolic.children(s);
                 self.assemble_columns((s, children), member, &front, 0..npiv + nupd, &mut laps);
                 self.subtract_leaves(s, member, &front, Crew::Alone(member), &mut laps);
                 let outcome = self.eliminate_whole(&front, self.update_mode(s), member);
-                self.meter.add_front(npiv, nupd);
+                self.count(member, npiv, nupd);
                 outcome
             } else if npiv == 0 {
                 self.assemble(s, member, &front, crew, &mut laps);
