@@ -52,7 +52,7 @@ pub struct Band<T> {
 }
 
 impl<T: Real> Band<T> {
-    /// The band of `parent` that begins with column `first` of its front.
+    /// The band of `parent` that begins with column `first` of its front, pivots counted first.
     pub fn of(parent: &FrontMut<T>, first: usize) -> Self {
         let walk = Walk::parent(parent, first);
         Self {

@@ -267,7 +267,7 @@ impl<T: Value> Execution<'_, T> {
 
     /// Counts a front that was eliminated whole.
     fn count(&self, member: usize, npiv: usize, nupd: usize) {
-        // SAFETY: the space is this member's, and nothing else of it is in use.
+        // SAFETY: the space is this member's, and no reference into it is held.
         let uncounted = unsafe { &mut self.spaces.of(member).uncounted };
         self.meter.add_front(uncounted, npiv, nupd);
     }

@@ -34,7 +34,6 @@ struct Visit {
 }
 
 /// Visits band by band, and where each band's begin.
-#[derive(Default)]
 struct Batch {
     visits: Vec<Visit>,
     ptr: Vec<u32>,

@@ -48,6 +48,16 @@ impl Weighted {
         &self.adjacency[self.offsets[v] as usize..self.offsets[v + 1] as usize]
     }
 
+    /// Σ weights of some vertices, which are not read where all are 1.
+    #[inline]
+    pub(crate) fn weight_of(&self, vertices: &[u32]) -> u64 {
+        if self.total == self.n() as u64 {
+            return vertices.len() as u64;
+        }
+        let weights = vertices.iter().map(|&v| self.weights[v as usize]);
+        weights.map(u64::from).sum()
+    }
+
     pub(crate) fn neighbors_mut(&mut self, v: u32) -> &mut [u32] {
         let v = v as usize;
         &mut self.adjacency[self.offsets[v] as usize..self.offsets[v + 1] as usize]

@@ -90,20 +90,13 @@ pub(crate) fn best_level(graph: &Weighted, levels: &[Level], options: &NdOptions
     let mut search = Search::default();
     let end = end(graph, levels, &mut search)?;
     let goal = options.goal(graph.total);
-    let weighted = graph.total != graph.n() as u64;
     let (mut best, mut cost) = (None, f64::INFINITY);
     let (mut before, mut from) = (0, 0);
     let mut ended_early = false;
     // What is before each level, and the level.
     let mut passed = Vec::new();
     search.run(graph, end, |level| {
-        let own = match weighted {
-            true => level
-                .iter()
-                .map(|&v| u64::from(graph.weights[v as usize]))
-                .sum(),
-            false => level.len() as u64,
-        };
+        let own = graph.weight_of(level);
         let weight = [before, graph.total - before - own, own];
         let to = from + level.len();
         if goal.cost(&weight) < cost && options.halves(graph.n(), &weight) {

@@ -146,15 +146,7 @@ impl Search {
         round: u8,
     ) -> Self {
         let n = part.len();
-        let is_weighted = graph.total != graph.n() as u64;
-        let weight_of = |vertices: &[u32]| match is_weighted {
-            true => vertices
-                .iter()
-                .map(|&v| u64::from(graph.weights[v as usize]))
-                .sum(),
-            false => vertices.len() as u64,
-        };
-        let total = weight_of(part);
+        let total = graph.weight_of(part);
         let goal = options.goal(total);
         let mut queue = zeroed(n + 1);
         queue[0] = start;
@@ -164,7 +156,7 @@ impl Search {
         let mut passed = Vec::new();
         while from < count {
             let level = from..count;
-            let own = weight_of(&queue[level.clone()]);
+            let own = graph.weight_of(&queue[level.clone()]);
             let weight = [before, total - before - own, own];
             if goal.cost(&weight) < cost && options.halves(n, &weight) {
                 cost = goal.cost(&weight);
